@@ -8,7 +8,7 @@ one rename; then the folder entry is synced (POSIX rename(2), fsync(2)).
 import contextlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,12 @@ def atomic_write(path: Path | str, data: bytes) -> None:
     the temporary file is gone.
     """
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _default_mode())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -46,13 +45,6 @@ def atomic_write_json(path: Path | str, value: Any) -> None:
     """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     atomic_write(path, (text + "\n").encode())
-
-
-def _default_mode() -> int:
-    """Mode bits that an ordinary open() would give: mkstemp's are private to the user."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _sync_folder(folder: Path) -> None:
