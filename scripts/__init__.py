@@ -1,0 +1,1 @@
+"""Entry points, run as modules: `python -m scripts.NAME`."""
