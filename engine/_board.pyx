@@ -1,0 +1,273 @@
+"""Stones, chains, captures and lines; see the header `_board.pxd`.
+
+Chains keep *pseudo-liberties*: the number of pairs (stone of the chain, empty neighbour). The count
+is zero exactly when the chain has no liberty, and it is updated in constant time per stone.
+"""
+
+from libc.stdint cimport uint8_t, uint16_t, uint64_t
+from libc.string cimport memset
+
+from engine._types cimport (
+    BLACK, BORDER, EMPTY, LINE_LOSES, LINE_NONE, LINE_WINS, OVERLINE_LOSES, OVERLINE_WINS,
+    Position, Rules, WHITE,
+    colours_of, heads_of, liberties_of, links_of, sizes_of,
+)
+
+
+cdef int place(const Rules *rules, Position *position, int cell, int colour) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    colours[cell] = colour
+    position.stones_key ^= rules.stone_keys[colour][cell]
+    position.stones += 1
+    if not rules.captures:
+        return 0
+    _join_chains(rules, position, cell, colour)
+    return _capture_around(rules, position, cell, BLACK + WHITE - colour)
+
+
+cdef void _join_chains(const Rules *rules, Position *position, int cell,
+                       int colour) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef uint16_t *heads = heads_of(rules, position)
+    cdef uint16_t *liberties = liberties_of(rules, position)
+    cdef int i, neighbour, empty = 0
+    heads[cell] = cell
+    links_of(rules, position)[cell] = cell
+    sizes_of(rules, position)[cell] = 1
+    for i in range(4):
+        neighbour = cell + rules.orthogonal[i]
+        if colours[neighbour] == EMPTY:
+            empty += 1
+        elif colours[neighbour] != BORDER:
+            liberties[heads[neighbour]] -= 1
+    liberties[cell] = empty
+    for i in range(4):
+        neighbour = cell + rules.orthogonal[i]
+        if colours[neighbour] == colour and heads[neighbour] != heads[cell]:
+            _merge(rules, position, heads[cell], heads[neighbour])
+
+
+cdef void _merge(const Rules *rules, Position *position, int first, int second) noexcept nogil:
+    # The smaller chain takes the larger one's head: n stones are relabelled O(n log n) times in all.
+    cdef uint16_t *heads = heads_of(rules, position)
+    cdef uint16_t *links = links_of(rules, position)
+    cdef uint16_t *sizes = sizes_of(rules, position)
+    cdef uint16_t *liberties = liberties_of(rules, position)
+    cdef int large = first, small = second, stone, link
+    if sizes[first] < sizes[second]:
+        large, small = second, first
+    stone = small
+    while True:
+        heads[stone] = large
+        stone = links[stone]
+        if stone == small:
+            break
+    link = links[large]
+    links[large] = links[small]
+    links[small] = link
+    sizes[large] += sizes[small]
+    liberties[large] += liberties[small]
+
+
+cdef int _capture_around(const Rules *rules, Position *position, int cell,
+                         int opponent) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef int i, neighbour, removed = 0
+    for i in range(4):
+        neighbour = cell + rules.orthogonal[i]
+        if colours[neighbour] == opponent and is_dead(rules, position, neighbour):
+            removed += remove_chain(rules, position, neighbour)
+    return removed
+
+
+cdef bint is_dead(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    return liberties_of(rules, position)[heads_of(rules, position)[cell]] == 0
+
+
+cdef int remove_chain(const Rules *rules, Position *position, int cell) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef uint16_t *heads = heads_of(rules, position)
+    cdef uint16_t *links = links_of(rules, position)
+    cdef uint16_t *liberties = liberties_of(rules, position)
+    cdef int colour = colours[cell], stone = cell, i, neighbour, size = 0
+    while True:
+        colours[stone] = EMPTY
+        position.stones_key ^= rules.stone_keys[colour][stone]
+        size += 1
+        stone = links[stone]
+        if stone == cell:
+            break
+    while True:
+        for i in range(4):
+            neighbour = stone + rules.orthogonal[i]
+            if colours[neighbour] == BLACK or colours[neighbour] == WHITE:
+                liberties[heads[neighbour]] += 1
+        stone = links[stone]
+        if stone == cell:
+            break
+    position.stones -= size
+    return size
+
+
+cdef int judge_lines(const Rules *rules, const Position *position, int cell,
+                     int colour) noexcept nogil:
+    # `run` is the run's length on the whole board, `counted` its part inside the region.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int overline = rules.overline[colour], line = rules.line_length
+    cdef int judgement = LINE_NONE, i, step, run, counted, at
+    for i in range(4):
+        step = rules.directions[i]
+        run = 1
+        counted = rules.in_region[cell]
+        at = cell + step
+        while colours[at] == colour:
+            run += 1
+            counted += rules.in_region[at]
+            at += step
+        at = cell - step
+        while colours[at] == colour:
+            run += 1
+            counted += rules.in_region[at]
+            at -= step
+        if run < line:
+            continue
+        if overline == OVERLINE_WINS:
+            if counted >= line:
+                return LINE_WINS
+        elif run == line:
+            if counted == line:
+                judgement = LINE_WINS
+        elif overline == OVERLINE_LOSES:
+            return LINE_LOSES
+    return judgement
+
+
+cdef Effect foresee(const Rules *rules, const Position *position, int cell, int colour,
+                    bint wants_key) noexcept nogil:
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef const uint16_t *heads = heads_of(rules, position)
+    cdef const uint16_t *liberties = liberties_of(rules, position)
+    cdef int around[4]
+    cdef int i, j, neighbour, touching
+    cdef bint breathes = False, seen
+    cdef Effect effect
+    effect.captured = 0
+    effect.stones_key = position.stones_key ^ rules.stone_keys[colour][cell]
+    for i in range(4):
+        neighbour = cell + rules.orthogonal[i]
+        around[i] = 0
+        if colours[neighbour] == EMPTY:
+            breathes = True
+        elif colours[neighbour] != BORDER:
+            around[i] = heads[neighbour]
+    for i in range(4):
+        if not around[i]:
+            continue
+        touching = 0
+        seen = False
+        for j in range(4):
+            if around[j] == around[i]:
+                touching += 1
+                seen = seen or j < i
+        if seen:
+            continue
+        if liberties[around[i]] > touching:
+            breathes = breathes or colours[around[i]] == colour
+        elif colours[around[i]] != colour:
+            effect.captured += sizes_of(rules, position)[around[i]]
+            if wants_key:
+                effect.stones_key ^= _chain_key(rules, position, around[i])
+    effect.suicide = not breathes and not effect.captured
+    if effect.suicide and wants_key:
+        effect.stones_key ^= rules.stone_keys[colour][cell]
+        for i in range(4):
+            seen = False
+            for j in range(i):
+                seen = seen or around[j] == around[i]
+            if around[i] and not seen and colours[around[i]] == colour:
+                effect.stones_key ^= _chain_key(rules, position, around[i])
+    return effect
+
+
+cdef uint64_t _chain_key(const Rules *rules, const Position *position, int head) noexcept nogil:
+    cdef const uint16_t *links = links_of(rules, position)
+    cdef int colour = colours_of(rules, position)[head], stone = head
+    cdef uint64_t key = 0
+    while True:
+        key ^= rules.stone_keys[colour][stone]
+        stone = links[stone]
+        if stone == head:
+            return key
+
+
+cdef int count_liberties(const Rules *rules, const Position *position, int cell,
+                         int limit) noexcept nogil:
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef const uint16_t *links = links_of(rules, position)
+    cdef int found[4]
+    cdef int count = 0, stone = cell, i, j, neighbour
+    while True:
+        for i in range(4):
+            neighbour = stone + rules.orthogonal[i]
+            if colours[neighbour] != EMPTY:
+                continue
+            for j in range(count):
+                if found[j] == neighbour:
+                    break
+            else:
+                found[count] = neighbour
+                count += 1
+                if count == limit:
+                    return count
+        stone = links[stone]
+        if stone == cell:
+            return count
+
+
+cdef void rebuild(const Rules *rules, Position *position) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef int point, cell
+    position.stones_key = rules.rules_key
+    position.stones = 0
+    for point in range(rules.points):
+        cell = rules.cell_of[point]
+        if colours[cell] != EMPTY:
+            position.stones_key ^= rules.stone_keys[colours[cell]][cell]
+            position.stones += 1
+    if rules.captures:
+        _rebuild_chains(rules, position)
+
+
+cdef void _rebuild_chains(const Rules *rules, Position *position) noexcept nogil:
+    # Every stone starts as its own chain with its own liberties; then neighbours are merged.
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef uint16_t *heads = heads_of(rules, position)
+    cdef uint16_t *liberties = liberties_of(rules, position)
+    cdef int point, cell, i, neighbour
+    for point in range(rules.points):
+        cell = rules.cell_of[point]
+        heads[cell] = cell
+        links_of(rules, position)[cell] = cell
+        sizes_of(rules, position)[cell] = 1
+        liberties[cell] = 0
+        for i in range(4):
+            if colours[cell + rules.orthogonal[i]] == EMPTY:
+                liberties[cell] += 1
+    for point in range(rules.points):
+        cell = rules.cell_of[point]
+        if colours[cell] == EMPTY:
+            continue
+        for i in range(4):
+            neighbour = cell + rules.orthogonal[i]
+            if colours[neighbour] == colours[cell] and heads[neighbour] != heads[cell]:
+                _merge(rules, position, heads[cell], heads[neighbour])
+
+
+cdef void clear_board(const Rules *rules, Position *position) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef int point
+    memset(colours, BORDER, rules.cells)
+    for point in range(rules.points):
+        colours[rules.cell_of[point]] = EMPTY
+    position.stones_key = rules.rules_key
+    position.stones = 0

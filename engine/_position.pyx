@@ -1,0 +1,715 @@
+"""Rule tables, histories and positions; see the header `_position.pxd`."""
+
+from hashlib import blake2b
+import json
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cython cimport final
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from engine._board cimport (
+    Effect, clear_board, foresee, is_dead, judge_lines, place, rebuild, remove_chain,
+)
+from engine._types cimport (
+    ACTOR_A, ACTOR_B, ACTOR_OTHER, ACTOR_OWNER, BLACK, BY_FULL_BOARD, BY_LINE, BY_NO_ACTION,
+    BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY, GAME_OVER, History, LEGAL, LINE_LOSES,
+    LINE_NONE, LINE_WINS, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, MAX_POINTS, NOBODY, NOT_IN_PHASE,
+    OCCUPIED, OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING, OVERLINE_WINS, PASS, Phase, Position,
+    RUNNING, Rules, SEAT_A, SEAT_B, SUICIDE, SUPERKO, TAKE_BLACK, TAKE_WHITE, WHITE,
+    colours_of, heads_of, liberties_of, mix, sizes_of,
+)
+
+from engine.notation import OPTIONS
+from engine.openings import ACTORS
+from engine.rules import REASONS, RuleError
+
+#: Verdicts by number; None: the action is legal.
+VERDICTS = (None, "occupied", "suicide", "superko", "not-in-this-phase", "game-over")
+
+#: First byte of a packed position.
+PACK_VERSION = 1
+cdef enum:
+    PACK_VERSION_BYTE = 1
+    PACK_HEADER = 16
+
+
+# --- histories ----------------------------------------------------------------------------------
+
+cdef enum:
+    SMALLEST_HISTORY = 256
+
+
+cdef History *history_new() noexcept nogil:
+    cdef History *history = <History *> malloc(sizeof(History))
+    if history == NULL:
+        return NULL
+    history.slots = <uint64_t *> calloc(SMALLEST_HISTORY, sizeof(uint64_t))
+    history.order = <uint32_t *> malloc(SMALLEST_HISTORY // 2 * sizeof(uint32_t))
+    history.mask = SMALLEST_HISTORY - 1
+    history.count = 0
+    if history.slots == NULL or history.order == NULL:
+        history_free(history)
+        return NULL
+    return history
+
+
+cdef void history_free(History *history) noexcept nogil:
+    if history != NULL:
+        free(history.slots)
+        free(history.order)
+        free(history)
+
+
+cdef int history_copy(const History *source, History *target) noexcept nogil:
+    cdef uint32_t size = source.mask + 1
+    cdef uint64_t *slots
+    cdef uint32_t *order
+    if target.mask != source.mask:
+        slots = <uint64_t *> malloc(size * sizeof(uint64_t))
+        order = <uint32_t *> malloc(size // 2 * sizeof(uint32_t))
+        if slots == NULL or order == NULL:
+            free(slots)
+            free(order)
+            return -1
+        free(target.slots)
+        free(target.order)
+        target.slots, target.order, target.mask = slots, order, source.mask
+    memcpy(target.slots, source.slots, size * sizeof(uint64_t))
+    memcpy(target.order, source.order, source.count * sizeof(uint32_t))
+    target.count = source.count
+    return 0
+
+
+cdef void _insert(History *history, uint64_t key) noexcept nogil:
+    cdef uint32_t slot = <uint32_t> key & history.mask
+    while history.slots[slot]:
+        slot = (slot + 1) & history.mask
+    history.slots[slot] = key
+    history.order[history.count] = slot
+    history.count += 1
+
+
+cdef int history_push(History *history, uint64_t key) noexcept nogil:
+    cdef History grown
+    cdef uint32_t i
+    if 2 * (history.count + 1) > history.mask:
+        grown.mask = 2 * history.mask + 1
+        grown.count = 0
+        grown.slots = <uint64_t *> calloc(grown.mask + 1, sizeof(uint64_t))
+        grown.order = <uint32_t *> malloc((grown.mask + 1) // 2 * sizeof(uint32_t))
+        if grown.slots == NULL or grown.order == NULL:
+            free(grown.slots)
+            free(grown.order)
+            return -1
+        for i in range(history.count):
+            _insert(&grown, history.slots[history.order[i]])
+        free(history.slots)
+        free(history.order)
+        history[0] = grown
+    _insert(history, key if key else 1)
+    return 0
+
+
+cdef void history_pop(History *history, uint32_t count) noexcept nogil:
+    # Keys leave in the reverse order of their coming, so freeing their slots breaks no probe chain.
+    while history.count > count:
+        history.count -= 1
+        history.slots[history.order[history.count]] = 0
+
+
+cdef bint history_has(const History *history, uint64_t key) noexcept nogil:
+    cdef uint32_t slot
+    if not key:
+        key = 1
+    slot = <uint32_t> key & history.mask
+    while history.slots[slot]:
+        if history.slots[slot] == key:
+            return True
+        slot = (slot + 1) & history.mask
+    return False
+
+
+# --- what an action does ------------------------------------------------------------------------
+
+cdef int _actor(const Rules *rules, const Position *position, int phase, int to_play,
+                int last_seat) noexcept nogil:
+    cdef int actor = rules.phases[phase].actor
+    if actor == ACTOR_OWNER:
+        return position.black_seat if to_play == BLACK else 1 - position.black_seat
+    if actor == ACTOR_OTHER:
+        return 1 - last_seat
+    return SEAT_A if actor == ACTOR_A else SEAT_B
+
+
+cdef inline int _owner(const Position *position, int colour) noexcept nogil:
+    return position.black_seat if colour == BLACK else 1 - position.black_seat
+
+
+cdef void start(const Rules *rules, Position *position, History *history) noexcept nogil:
+    memset(position, 0, sizeof(Position))
+    clear_board(rules, position)
+    position.to_play = BLACK
+    position.black_seat = SEAT_A
+    position.first_passer = NOBODY
+    position.winner = NOBODY
+    position.seat = _actor(rules, position, 0, BLACK, SEAT_B)
+    history_pop(history, 0)
+    if rules.superko:
+        history_push(history, position.stones_key ^ rules.seat_keys[position.seat])
+
+
+cdef void play(const Rules *rules, Position *position, History *history,
+               int action) noexcept nogil:
+    cdef int acting = position.seat, option = action - rules.points
+    cdef const Phase *phase = &rules.phases[position.phase]
+    position.ko = 0
+    position.ply += 1
+    if option < 0:
+        _play_point(rules, position, rules.cell_of[action])
+        position.phase = phase.after_point
+    elif position.phase == rules.play_phase:
+        _play_pass(rules, position)
+    else:
+        if option == TAKE_BLACK:
+            position.black_seat = acting
+        elif option == TAKE_WHITE:
+            position.black_seat = 1 - acting
+        position.phase = phase.after_option[option]
+    position.seat = _actor(rules, position, position.phase, position.to_play, acting)
+    if rules.superko:
+        history_push(history, position.stones_key ^ rules.seat_keys[position.seat])
+    if position.reason == RUNNING:
+        _judge_quiet_end(rules, position, history)
+
+
+cdef void _play_point(const Rules *rules, Position *position, int cell) noexcept nogil:
+    cdef int colour = position.to_play
+    cdef int captured = place(rules, position, cell, colour)
+    cdef int judgement = judge_lines(rules, position, cell, colour)
+    position.to_play = BLACK + WHITE - colour
+    position.passes = 0
+    if captured:
+        position.removed = True
+    if judgement != LINE_NONE:
+        position.reason = BY_LINE if judgement == LINE_WINS else BY_OVERLINE
+        position.winner = _owner(position, colour)
+        if judgement == LINE_LOSES:
+            position.winner = 1 - position.winner
+    elif rules.captures:
+        if captured == 1 and rules.superko:
+            position.ko = _ko_cell(rules, position, cell)
+        elif not captured and is_dead(rules, position, cell):
+            remove_chain(rules, position, cell)
+            position.removed = True
+
+
+cdef int _ko_cell(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    # One stone took one stone and has no other liberty: taking back at once would repeat the board.
+    cdef int i
+    if sizes_of(rules, position)[heads_of(rules, position)[cell]] > 1:
+        return 0
+    if liberties_of(rules, position)[cell] > 1:
+        return 0
+    for i in range(4):
+        if colours_of(rules, position)[cell + rules.orthogonal[i]] == EMPTY:
+            return cell + rules.orthogonal[i]
+    return 0
+
+
+cdef void _play_pass(const Rules *rules, Position *position) noexcept nogil:
+    position.to_play = BLACK + WHITE - position.to_play
+    position.passes += 1
+    if rules.pass_tiebreak and position.first_passer == NOBODY:
+        position.first_passer = position.seat
+    if position.passes == 2:
+        _end_without_line(rules, position, BY_PASSES)
+
+
+cdef void _end_without_line(const Rules *rules, Position *position, int reason) noexcept nogil:
+    position.reason = reason
+    if position.first_passer != NOBODY:
+        position.reason = BY_TIEBREAK
+        position.winner = position.first_passer
+
+
+cdef void _judge_quiet_end(const Rules *rules, Position *position,
+                           const History *history) noexcept nogil:
+    if not _has_action(rules, position, history):
+        if position.stones == rules.points and not rules.passing:
+            _end_without_line(rules, position, BY_FULL_BOARD)
+        else:
+            _end_without_line(rules, position, BY_NO_ACTION)
+    elif rules.ply_limit and position.ply >= rules.ply_limit:
+        position.reason = BY_PLY_LIMIT
+
+
+# --- what is legal ------------------------------------------------------------------------------
+
+cdef bint _may_pass(const Rules *rules, const Position *position,
+                    const History *history) noexcept nogil:
+    # A pass must not recreate a board with the same seat to act, unless it ends the game.
+    if not rules.passing:
+        return False
+    if not rules.superko or not position.removed or position.passes == 1:
+        return True
+    return not history_has(history, position.stones_key ^ rules.seat_keys[1 - position.seat])
+
+
+cdef bint _has_action(const Rules *rules, const Position *position,
+                      const History *history) noexcept nogil:
+    cdef const Phase *phase = &rules.phases[position.phase]
+    cdef int i, seat_after
+    if position.phase == rules.play_phase:
+        if _may_pass(rules, position, history):
+            return True
+    else:
+        for i in range(OPTION_COUNT):
+            if phase.after_option[i] >= 0:
+                return True
+    if phase.after_point < 0:
+        return False
+    if not rules.captures:
+        return position.stones < rules.points
+    seat_after = _seat_after_point(rules, position)
+    for i in range(rules.points):
+        if _point_verdict(rules, position, history, rules.cell_of[i], seat_after) == LEGAL:
+            return True
+    return False
+
+
+cdef int _seat_after_point(const Rules *rules, const Position *position) noexcept nogil:
+    return _actor(rules, position, rules.phases[position.phase].after_point,
+                  BLACK + WHITE - position.to_play, position.seat)
+
+
+cdef int _point_verdict(const Rules *rules, const Position *position, const History *history,
+                        int cell, int seat_after) noexcept nogil:
+    # Verdict on a placement in a phase that allows one.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef Effect effect
+    if colours[cell] != EMPTY:
+        return OCCUPIED
+    if not rules.captures:
+        return LEGAL
+    if not position.removed and (
+        colours[cell + rules.orthogonal[0]] == EMPTY or colours[cell + rules.orthogonal[1]] == EMPTY
+        or colours[cell + rules.orthogonal[2]] == EMPTY
+        or colours[cell + rules.orthogonal[3]] == EMPTY
+    ):
+        return LEGAL
+    effect = foresee(rules, position, cell, position.to_play,
+                     rules.superko and (position.removed or rules.suicide))
+    if effect.suicide and not rules.suicide:
+        if judge_lines(rules, position, cell, position.to_play) == LINE_WINS:
+            return LEGAL
+        return SUICIDE
+    # Before stones have left the board every placement makes a new one, but for a suicide.
+    if rules.superko and (position.removed or effect.suicide):
+        if history_has(history, effect.stones_key ^ rules.seat_keys[seat_after]):
+            if judge_lines(rules, position, cell, position.to_play) == LINE_NONE:
+                return SUPERKO
+    return LEGAL
+
+
+cdef int verdict(const Rules *rules, const Position *position, const History *history,
+                 int action) noexcept nogil:
+    cdef const Phase *phase = &rules.phases[position.phase]
+    if position.reason != RUNNING:
+        return GAME_OVER
+    if action < rules.points:
+        if phase.after_point < 0:
+            return NOT_IN_PHASE
+        return _point_verdict(rules, position, history, rules.cell_of[action],
+                              _seat_after_point(rules, position))
+    if position.phase == rules.play_phase:
+        if action - rules.points != PASS or not rules.passing:
+            return NOT_IN_PHASE
+        return LEGAL if _may_pass(rules, position, history) else SUPERKO
+    return LEGAL if phase.after_option[action - rules.points] >= 0 else NOT_IN_PHASE
+
+
+cdef int legal_actions(const Rules *rules, const Position *position, const History *history,
+                       uint16_t *actions, uint64_t *banned) noexcept nogil:
+    cdef const Phase *phase = &rules.phases[position.phase]
+    cdef int count = 0, i, seat_after, found
+    banned[0] = 0
+    if position.reason != RUNNING:
+        return 0
+    if phase.after_point >= 0:
+        seat_after = _seat_after_point(rules, position)
+        for i in range(rules.points):
+            found = _point_verdict(rules, position, history, rules.cell_of[i], seat_after)
+            if found == LEGAL:
+                actions[count] = i
+                count += 1
+            elif found == SUPERKO:
+                banned[0] ^= rules.ban_keys[rules.cell_of[i]]
+    if position.phase == rules.play_phase:
+        if _may_pass(rules, position, history):
+            actions[count] = rules.points + PASS
+            count += 1
+        elif rules.passing:
+            banned[0] ^= rules.ban_keys[0]
+        return count
+    for i in range(OPTION_COUNT):
+        if phase.after_option[i] >= 0:
+            actions[count] = rules.points + i
+            count += 1
+    return count
+
+
+cdef uint64_t position_key(const Rules *rules, const Position *position) noexcept nogil:
+    cdef uint64_t state = position.phase
+    state = state << 2 | position.to_play
+    state = state << 1 | position.seat
+    state = state << 1 | position.black_seat
+    state = state << 2 | position.passes
+    state = state << 2 | position.first_passer
+    state = state << 16 | position.ko
+    if rules.ply_limit:
+        state = state << 32 | <uint32_t> position.ply
+    return position.stones_key ^ mix(state)
+
+
+# --- packing ------------------------------------------------------------------------------------
+# Bytes 0-15: version, width, height, phase, to_play, seat, black_seat, passes, first_passer,
+# removed, ko point (little endian, 0xFFFF: none), ply (little endian, 32 bits). Then bit sets, least
+# significant bit first, each padded to bytes: black points, white points, legal actions.
+
+cdef int packed_bytes(const Rules *rules) noexcept nogil:
+    return PACK_HEADER + 2 * ((rules.points + 7) // 8) + (rules.actions + 7) // 8
+
+
+cdef void pack(const Rules *rules, const Position *position, const uint16_t *legal, int count,
+               uint8_t *out) noexcept nogil:
+    cdef int bytes_a_set = (rules.points + 7) // 8, i, colour
+    cdef int ko = rules.point_of[position.ko] if position.ko else 0xFFFF
+    cdef uint8_t *sets = out + PACK_HEADER
+    memset(out, 0, packed_bytes(rules))
+    out[0], out[1], out[2] = PACK_VERSION_BYTE, rules.width, rules.height
+    out[3], out[4], out[5] = position.phase, position.to_play, position.seat
+    out[6], out[7], out[8] = position.black_seat, position.passes, position.first_passer
+    out[9], out[10], out[11] = position.removed, ko & 255, ko >> 8
+    for i in range(4):
+        out[12 + i] = (position.ply >> (8 * i)) & 255
+    for i in range(rules.points):
+        colour = colours_of(rules, position)[rules.cell_of[i]]
+        if colour != EMPTY:
+            sets[(colour - BLACK) * bytes_a_set + (i >> 3)] |= 1 << (i & 7)
+    sets += 2 * bytes_a_set
+    for i in range(count):
+        sets[legal[i] >> 3] |= 1 << (legal[i] & 7)
+
+
+cdef bint _fits(const Rules *rules, const uint8_t *data) noexcept nogil:
+    cdef int ko = data[10] | data[11] << 8
+    return (
+        data[0] == PACK_VERSION_BYTE and data[1] == rules.width and data[2] == rules.height
+        and data[3] <= rules.play_phase and (data[4] == BLACK or data[4] == WHITE)
+        and data[5] <= 1 and data[6] <= 1 and data[7] <= 2 and data[8] <= NOBODY
+        and (ko < rules.points or ko == 0xFFFF)
+    )
+
+
+cdef int unpack(const Rules *rules, const uint8_t *data, Position *position,
+                uint16_t *legal) noexcept nogil:
+    cdef int bytes_a_set = (rules.points + 7) // 8, i, count = 0, ko, ply = 0
+    cdef const uint8_t *sets = data + PACK_HEADER
+    cdef uint8_t *colours = colours_of(rules, position)
+    if not _fits(rules, data):
+        return -1
+    memset(position, 0, sizeof(Position))
+    clear_board(rules, position)
+    position.phase, position.to_play, position.seat = data[3], data[4], data[5]
+    position.black_seat, position.passes, position.first_passer = data[6], data[7], data[8]
+    position.removed = data[9]
+    position.winner = NOBODY
+    ko = data[10] | data[11] << 8
+    position.ko = 0 if ko == 0xFFFF else rules.cell_of[ko]
+    for i in range(4):
+        ply |= data[12 + i] << (8 * i)
+    position.ply = ply
+    for i in range(rules.points):
+        if sets[i >> 3] >> (i & 7) & 1:
+            colours[rules.cell_of[i]] = BLACK
+        elif sets[bytes_a_set + (i >> 3)] >> (i & 7) & 1:
+            colours[rules.cell_of[i]] = WHITE
+    rebuild(rules, position)
+    sets += 2 * bytes_a_set
+    for i in range(rules.actions):
+        if sets[i >> 3] >> (i & 7) & 1:
+            legal[count] = i
+            count += 1
+    return count
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+_OVERLINES = {
+    "symmetric-win": (OVERLINE_WINS, OVERLINE_WINS),
+    "symmetric-loss": (OVERLINE_LOSES, OVERLINE_LOSES),
+    "asymmetric": (OVERLINE_LOSES, OVERLINE_WINS),
+    "exact": (OVERLINE_NOTHING, OVERLINE_NOTHING),
+}
+
+
+def _rules_key(rule_set, opening):
+    """64 bits that differ between any two rule sets and openings; the label is left out."""
+    fields = {**rule_set.to_json(), "name": None, "opening": opening.name}
+    digest = blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+@final
+cdef class RuleTable:
+    """The C table of a rule set with an opening. Make it through `engine.position.rule_table`."""
+
+    def __init__(self, rule_set, opening):
+        if len(opening.phases) > MAX_PHASES:
+            raise RuleError(f"opening {opening.name}: more than {MAX_PHASES} phases")
+        self.rule_set = rule_set
+        self.opening = opening
+        self._set_rules()
+        self._set_geometry()
+        self._set_phases()
+        self._set_keys()
+
+    def _set_rules(self):
+        cdef Rules *rules = &self.rules
+        rule_set = self.rule_set
+        rules.width, rules.height = rule_set.width, rule_set.height
+        rules.points = rule_set.points
+        rules.actions = rule_set.num_actions
+        rules.line_length = rule_set.line_length
+        rules.overline[BLACK], rules.overline[WHITE] = _OVERLINES[rule_set.overline]
+        rules.captures = rule_set.capture != "none"
+        rules.suicide, rules.superko = rule_set.suicide, rule_set.superko
+        rules.passing, rules.pass_tiebreak = rule_set.passing, rule_set.pass_tiebreak
+        rules.ply_limit = rule_set.ply_limit
+
+    def _set_geometry(self):
+        cdef Rules *rules = &self.rules
+        cdef int x, y, cell, gutter = self.rule_set.gutter, at
+        rules.stride = rules.width + 1
+        rules.cells = (rules.height + 2) * rules.stride + 1
+        rules.directions[:] = [1, rules.stride, rules.stride + 1, rules.stride - 1]
+        rules.orthogonal[:] = [-rules.stride, -1, 1, rules.stride]
+        for y in range(rules.height):
+            for x in range(rules.width):
+                cell = (y + 1) * rules.stride + x + 1
+                rules.cell_of[y * rules.width + x] = cell
+                rules.point_of[cell] = y * rules.width + x
+                rules.in_region[cell] = (
+                    gutter <= x < rules.width - gutter and gutter <= y < rules.height - gutter
+                )
+        at = (sizeof(Position) + rules.cells + 7) // 8 * 8
+        rules.heads_at = at
+        rules.links_at = at + 2 * rules.cells
+        rules.liberties_at = at + 4 * rules.cells
+        rules.sizes_at = at + 6 * rules.cells
+        rules.position_bytes = at + (8 * rules.cells if rules.captures else 0)
+
+    def _set_phases(self):
+        cdef Rules *rules = &self.rules
+        cdef Phase *row
+        index = {phase.name: i for i, phase in enumerate(self.opening.phases)}
+        rules.play_phase = index["play"]
+        for i, phase in enumerate(self.opening.phases):
+            row = &rules.phases[i]
+            row.actor = ACTORS.index(phase.actor)
+            row.after_point = -1 if phase.point is None else index[phase.point]
+            for k, option in enumerate(OPTIONS):
+                row.after_option[k] = index[phase.options[option]] if option in phase.options else -1
+
+    def _set_keys(self):
+        cdef Rules *rules = &self.rules
+        cdef int i, colour
+        rules.rules_key = mix(_rules_key(self.rule_set, self.opening))
+        rules.seat_keys[SEAT_A], rules.seat_keys[SEAT_B] = mix(1), mix(2)
+        for i in range(MAX_CELLS):
+            rules.ban_keys[i] = mix((<uint64_t> 3 << 32) + i)
+            for colour in range(3):
+                rules.stone_keys[colour][i] = mix((<uint64_t> (4 + colour) << 32) + i)
+
+
+# --- the Python face ----------------------------------------------------------------------------
+
+@final
+cdef class PositionCore:
+    """A position and its history in C memory; `engine.position.Position` gives it names.
+
+    `play` and the like take action indices and assume that they are in range.
+    """
+
+    def __cinit__(self, RuleTable table):
+        self.table = table
+        self.block = <Position *> malloc(table.rules.position_bytes)
+        self.history = history_new()
+        if self.block == NULL or self.history == NULL:
+            raise MemoryError
+        start(&table.rules, self.block, self.history)
+
+    def __dealloc__(self):
+        free(self.block)
+        history_free(self.history)
+
+    def copy(self):
+        cdef PositionCore twin = PositionCore(self.table)
+        memcpy(twin.block, self.block, self.table.rules.position_bytes)
+        if history_copy(self.history, twin.history) < 0:
+            raise MemoryError
+        return twin
+
+    def set_up(self, points_black, points_white, bint white_to_play):
+        """Puts stones on an empty board: the opening is over, the history starts here.
+
+        Raises `ValueError` with the point of a chain without liberties.
+        """
+        cdef const Rules *rules = &self.table.rules
+        cdef int point
+        start(rules, self.block, self.history)
+        for colour, points in ((BLACK, points_black), (WHITE, points_white)):
+            for point in points:
+                colours_of(rules, self.block)[rules.cell_of[point]] = colour
+        rebuild(rules, self.block)
+        if rules.captures:
+            for point in (*points_black, *points_white):
+                if is_dead(rules, self.block, rules.cell_of[point]):
+                    raise ValueError(point)
+        self.block.phase = rules.play_phase
+        self.block.to_play = WHITE if white_to_play else BLACK
+        self.block.seat = _owner(self.block, self.block.to_play)
+        history_pop(self.history, 0)
+        if rules.superko:
+            history_push(self.history, self.block.stones_key ^ rules.seat_keys[self.block.seat])
+        _judge_quiet_end(rules, self.block, self.history)
+
+    def play(self, int action):
+        play(&self.table.rules, self.block, self.history, action)
+
+    def verdict(self, int action):
+        return VERDICTS[verdict(&self.table.rules, self.block, self.history, action)]
+
+    def legal_actions(self):
+        cdef uint16_t actions[MAX_ACTIONS]
+        cdef uint64_t banned
+        cdef int count = legal_actions(&self.table.rules, self.block, self.history, actions, &banned)
+        found = np.empty(count, dtype=np.int32)
+        cdef int32_t[::1] view = found
+        cdef int i
+        for i in range(count):
+            view[i] = actions[i]
+        return found
+
+    def judge(self, int point, int colour):
+        """+1 if a stone of `colour` on `point` would win by a line, -1 if it would lose, else 0."""
+        cdef int found = judge_lines(&self.table.rules, self.block,
+                                     self.table.rules.cell_of[point], colour)
+        return 1 if found == LINE_WINS else -1 if found == LINE_LOSES else 0
+
+    def board(self):
+        cdef const Rules *rules = &self.table.rules
+        stones = np.empty((rules.height, rules.width), dtype=np.int8)
+        cdef signed char[:, ::1] view = stones
+        cdef int point
+        for point in range(rules.points):
+            view[point // rules.width, point % rules.width] = colours_of(
+                rules, self.block)[rules.cell_of[point]]
+        return stones
+
+    def region(self):
+        cdef const Rules *rules = &self.table.rules
+        return [point for point in range(rules.points) if rules.in_region[rules.cell_of[point]]]
+
+    def pack(self):
+        cdef uint16_t actions[MAX_ACTIONS]
+        cdef uint64_t banned
+        cdef const Rules *rules = &self.table.rules
+        cdef int count = legal_actions(rules, self.block, self.history, actions, &banned)
+        packed = PyBytes_FromStringAndSize(NULL, packed_bytes(rules))
+        pack(rules, self.block, actions, count, <uint8_t *> PyBytes_AS_STRING(packed))
+        return packed
+
+    def perft(self, int depth):
+        cdef const Rules *rules = &self.table.rules
+        cdef uint64_t count
+        if depth < 0:
+            raise ValueError(f"perft: depth {depth} is negative")
+        blocks = <uint8_t *> malloc((depth + 1) * rules.position_bytes)
+        if blocks == NULL:
+            raise MemoryError
+        memcpy(blocks, self.block, rules.position_bytes)
+        with nogil:
+            count = _perft(rules, blocks, self.history, depth)
+        free(blocks)
+        return count
+
+    def recomputed_key(self):
+        """`key` with the stones' part computed anew instead of incrementally."""
+        cdef PositionCore twin = self.copy()
+        rebuild(&twin.table.rules, twin.block)
+        return position_key(&twin.table.rules, twin.block)
+
+    @property
+    def key(self):
+        return position_key(&self.table.rules, self.block)
+
+    @property
+    def stones_key(self):
+        return self.block.stones_key
+
+    @property
+    def ply(self):
+        return self.block.ply
+
+    @property
+    def phase(self):
+        return self.block.phase
+
+    @property
+    def to_play(self):
+        return self.block.to_play
+
+    @property
+    def seat(self):
+        return self.block.seat
+
+    @property
+    def black_seat(self):
+        return self.block.black_seat
+
+    @property
+    def reason(self):
+        """None while the game runs, else a member of `engine.rules.REASONS`."""
+        return REASONS[self.block.reason - 1] if self.block.reason else None
+
+    @property
+    def winner(self):
+        """0 or 1 for the winning seat, None for a draw or while the game runs."""
+        return None if self.block.winner == NOBODY else self.block.winner
+
+
+cdef uint64_t _perft(const Rules *rules, uint8_t *blocks, History *history,
+                     int depth) noexcept nogil:
+    # `blocks` holds this position, then room for one more a level.
+    cdef const Position *position = <const Position *> blocks
+    cdef Position *below = <Position *> (blocks + rules.position_bytes)
+    cdef uint16_t actions[MAX_ACTIONS]
+    cdef uint64_t banned, total = 0
+    cdef uint32_t known = history.count
+    cdef int count, i
+    if depth == 0:
+        return 1
+    count = legal_actions(rules, position, history, actions, &banned)
+    if depth == 1:
+        return count
+    for i in range(count):
+        memcpy(below, position, rules.position_bytes)
+        play(rules, below, history, actions[i])
+        total += _perft(rules, <uint8_t *> below, history, depth - 1)
+        history_pop(history, known)
+    return total

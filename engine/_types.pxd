@@ -1,0 +1,165 @@
+# cython: language_level=3
+"""The C structs that the engine shares. `Rules` is made once from a rule set; a `Position` is one
+block of memory: the struct, then per-cell arrays at the offsets that `Rules` states.
+
+A *cell* is a point of the board inside a one-cell border (`stride` = width + 1, so that the right
+border of a row is the left border of the next); a *point* is the public row-major index.
+"""
+
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef enum:
+    MAX_SIDE = 25
+    MAX_POINTS = 625            # MAX_SIDE * MAX_SIDE
+    MAX_CELLS = 703             # (MAX_SIDE + 2) * (MAX_SIDE + 1) + 1
+    OPTION_COUNT = 16           # len(engine.notation.OPTIONS)
+    MAX_ACTIONS = 641           # MAX_POINTS + OPTION_COUNT
+    MAX_PHASES = 24             # rows of an opening's table
+    NOBODY = 2                  # a seat that is none
+
+# Option
+cdef enum:
+    PASS = 0
+    TAKE_BLACK = 1
+    TAKE_WHITE = 2
+    MORE = 3
+
+# Colour
+cdef enum:
+    EMPTY = 0
+    BLACK = 1
+    WHITE = 2
+    BORDER = 3
+
+# Seat
+cdef enum:
+    SEAT_A = 0
+    SEAT_B = 1
+
+# Actor: who acts in a phase
+cdef enum:
+    ACTOR_A = 0
+    ACTOR_B = 1
+    ACTOR_OTHER = 2             # the seat that did not act last
+    ACTOR_OWNER = 3             # the owner of the colour to place
+
+# Overline: what a run longer than the line does for a colour
+cdef enum:
+    OVERLINE_WINS = 0
+    OVERLINE_NOTHING = 1
+    OVERLINE_LOSES = 2
+
+# Judgement: of a stone by the lines through it
+cdef enum:
+    LINE_NONE = 0
+    LINE_WINS = 1
+    LINE_LOSES = 2
+
+# Verdict: of an action; the order is that of _position.VERDICTS
+cdef enum:
+    LEGAL = 0
+    OCCUPIED = 1
+    SUICIDE = 2
+    SUPERKO = 3
+    NOT_IN_PHASE = 4
+    GAME_OVER = 5
+
+# Reason: of a result; 0 while the game runs, else 1 + index in rules.REASONS
+cdef enum:
+    RUNNING = 0
+    BY_LINE = 1
+    BY_OVERLINE = 2
+    BY_PASSES = 3
+    BY_TIEBREAK = 4
+    BY_FULL_BOARD = 5
+    BY_NO_ACTION = 6
+    BY_PLY_LIMIT = 7
+
+cdef struct Phase:
+    uint8_t actor                       # Actor
+    int8_t after_point                  # phase after a placement, -1: no stone may be placed
+    int8_t after_option[OPTION_COUNT]   # phase after an option, -1: not offered
+
+cdef struct Rules:
+    int32_t width
+    int32_t height
+    int32_t points                      # width * height
+    int32_t actions                     # points + OPTION_COUNT
+    int32_t stride                      # cells from one row to the next: width + 1
+    int32_t cells                       # size of the per-cell arrays
+    int32_t line_length
+    int32_t overline[3]                 # Overline by colour
+    int32_t captures                    # bool: chains without liberties leave the board
+    int32_t suicide                     # bool
+    int32_t superko                     # bool
+    int32_t passing                     # bool
+    int32_t pass_tiebreak               # bool
+    int32_t ply_limit                   # 0: none
+    int32_t play_phase                  # index of normal play in phases
+    Phase phases[MAX_PHASES]
+    int32_t directions[4]               # cell steps along a row, a column and the two diagonals
+    int32_t orthogonal[4]               # cell steps to the four neighbours
+    uint32_t position_bytes             # size of a position block
+    uint32_t heads_at                   # offsets of the per-cell arrays in the block
+    uint32_t links_at
+    uint32_t liberties_at
+    uint32_t sizes_at
+    uint64_t rules_key                  # Zobrist key of the empty board under these rules
+    uint64_t stone_keys[3][MAX_CELLS]   # by colour and cell
+    uint64_t seat_keys[2]               # of the seat to act
+    uint64_t ban_keys[MAX_CELLS]        # of a point banned by repetition
+    uint16_t cell_of[MAX_POINTS]
+    uint16_t point_of[MAX_CELLS]
+    uint8_t in_region[MAX_CELLS]        # bool: lines count here
+
+cdef struct Position:
+    uint64_t stones_key                 # Zobrist key of the stones alone, incremental
+    int32_t ply                         # actions so far
+    uint16_t stones                     # on the board
+    uint16_t ko                         # cell where recapture would repeat the last board, 0: none
+    uint8_t phase                       # index in Rules.phases
+    uint8_t to_play                     # Colour of the next stone
+    uint8_t seat                        # who acts
+    uint8_t black_seat                  # who owns Black
+    uint8_t passes                      # consecutive passes in normal play, 0-2
+    uint8_t first_passer                # seat that passed first (kept under pass_tiebreak), or NOBODY
+    uint8_t removed                     # bool: some stone has left the board in this game
+    uint8_t reason                      # Reason; RUNNING while the game goes on
+    uint8_t winner                      # seat, or NOBODY
+    # then, at the offsets in Rules, per cell:
+    #   uint8_t colours[cells]
+    # and where the rules capture:
+    #   uint16_t heads[cells]           # the chain's representative cell
+    #   uint16_t links[cells]           # next stone of the chain, circular
+    #   uint16_t liberties[cells]       # of heads: pseudo-liberties (stone-liberty adjacencies)
+    #   uint16_t sizes[cells]           # of heads: stones in the chain
+
+cdef struct History:
+    # Keys of all earlier boards with the seat to act: a hash set that forgets in reverse order.
+    uint64_t *slots                     # open addressing, 0: free
+    uint32_t *order                     # slot of each key in the order of their coming
+    uint32_t mask                       # slots - 1; slots is a power of two
+    uint32_t count                      # keys held
+
+
+cdef inline uint8_t *colours_of(const Rules *rules, const Position *position) noexcept nogil:
+    return (<uint8_t *> position) + sizeof(Position)
+
+cdef inline uint16_t *heads_of(const Rules *rules, const Position *position) noexcept nogil:
+    return <uint16_t *> ((<uint8_t *> position) + rules.heads_at)
+
+cdef inline uint16_t *links_of(const Rules *rules, const Position *position) noexcept nogil:
+    return <uint16_t *> ((<uint8_t *> position) + rules.links_at)
+
+cdef inline uint16_t *liberties_of(const Rules *rules, const Position *position) noexcept nogil:
+    return <uint16_t *> ((<uint8_t *> position) + rules.liberties_at)
+
+cdef inline uint16_t *sizes_of(const Rules *rules, const Position *position) noexcept nogil:
+    return <uint16_t *> ((<uint8_t *> position) + rules.sizes_at)
+
+cdef inline uint64_t mix(uint64_t value) noexcept nogil:
+    # splitmix64's output function (Steele, Lea, Flood 2014): turns counters into random-looking keys.
+    value += <uint64_t> 0x9E3779B97F4A7C15
+    value = (value ^ (value >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    value = (value ^ (value >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return value ^ (value >> 31)

@@ -1,0 +1,321 @@
+"""`Position`: a board with its opening phase and history, and everything that can be asked of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import notation
+from engine._position import PositionCore, RuleTable
+from engine.notation import IllegalAction
+from engine.openings import opening as find_opening
+from engine.rules import RuleError, RuleSet
+
+SEATS = ("A", "B")
+COLOURS = ("empty", "black", "white")
+_SYMBOLS = ".XO"
+
+
+@lru_cache(maxsize=1024)
+def rule_table(rules: RuleSet, opening: str) -> RuleTable:
+    """The C table of a rule set with an opening; made once for each pair."""
+    return RuleTable(rules, find_opening(opening))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a game ended. `winner_seat` and `winner_colour` are None for a draw.
+
+    `reason` is one of `engine.rules.REASONS`; `line` holds the points of the winning (or losing)
+    runs, ascending, and is empty for other reasons.
+    """
+
+    winner_seat: str | None
+    winner_colour: str | None
+    reason: str
+    line: tuple[int, ...] = ()
+
+    def value(self, seat: str) -> int:
+        """+1, 0 or -1: what the outcome is worth to a seat."""
+        return 0 if self.winner_seat is None else 1 if self.winner_seat == seat else -1
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Ply:
+    """What one action did to the board: the points whose stones left it, ascending."""
+
+    action: int
+    captured: list[int]
+
+
+class Position:
+    """A game in progress. Mutable: `play` and `undo` change it, `copy` makes an independent twin.
+
+    *Points* and *actions* are indices (see `engine.notation`); methods that take an action accept
+    its name as well. A *seat* ("A" begins, or "B") decides; a *colour* is what is placed.
+    """
+
+    __slots__ = ("_core", "_last", "_setup", "actions", "rules")
+
+    def __init__(self, rules: RuleSet, opening: str = "none") -> None:
+        """The start of a game. Raises `RuleError` for an unknown opening."""
+        self.rules = rules
+        self.actions: list[int] = []
+        self._core = PositionCore(rule_table(rules, opening))
+        self._setup: PositionCore | None = None
+        self._last: tuple[int, str] | None = None
+
+    @classmethod
+    def from_setup(
+        cls,
+        rules: RuleSet,
+        *,
+        black: Iterable[int | str] = (),
+        white: Iterable[int | str] = (),
+        to_play: str = "black",
+        opening: str = "none",
+    ) -> Position:
+        """A position with these stones, its opening over and without history; seat A has Black.
+
+        Raises `RuleError` for stones that cannot stand so: off the board, twice on a point, or
+        a chain without liberties where the rules capture.
+        """
+        position = cls(rules, opening)
+        stones = [[_point(rules, point) for point in points] for points in (black, white)]
+        seen: set[int] = set()
+        for point in (*stones[0], *stones[1]):
+            if point in seen:
+                raise RuleError(f"setup: two stones on {notation.point_name(rules, point)}")
+            seen.add(point)
+        if to_play not in ("black", "white"):
+            raise RuleError(f"setup.to_play: {to_play!r} is neither 'black' nor 'white'")
+        try:
+            position._core.set_up(*stones, to_play == "white")
+        except ValueError as error:
+            name = notation.point_name(rules, error.args[0])
+            raise RuleError(f"setup: the chain at {name} has no liberty") from None
+        position._setup = position._core.copy()
+        return position
+
+    def copy(self) -> Position:
+        """An independent copy, history included."""
+        twin = object.__new__(Position)
+        twin.rules = self.rules
+        twin.actions = self.actions.copy()
+        twin._core = self._core.copy()
+        twin._setup = self._setup
+        twin._last = self._last
+        return twin
+
+    # --- state ---
+
+    @property
+    def opening(self) -> str:
+        """Name of the opening protocol."""
+        name: str = self._core.table.opening.name
+        return name
+
+    @property
+    def ply(self) -> int:
+        """Number of actions since the start (or the set-up)."""
+        return self._core.ply
+
+    @property
+    def to_play(self) -> str:
+        """Colour of the next stone: "black" or "white"."""
+        return COLOURS[self._core.to_play]
+
+    @property
+    def seat(self) -> str:
+        """The seat that acts now: "A" or "B"."""
+        return SEATS[self._core.seat]
+
+    def colour_of(self, seat: str) -> str:
+        """The colour that a seat owns now (before a choice: provisionally, A has Black)."""
+        return "black" if SEATS[self._core.black_seat] == seat else "white"
+
+    @property
+    def phase(self) -> str:
+        """Name of the opening's phase, "play" after it, "over" when the game has ended."""
+        if self._core.reason is not None:
+            return "over"
+        name: str = self._core.table.opening.phases[self._core.phase].name
+        return name
+
+    @property
+    def key(self) -> int:
+        """64-bit Zobrist key of everything that affects play.
+
+        Stones, colour to place, phase, seats, passes, ko. Bans by repetition beyond the immediate
+        ko belong to the history and are not part of it.
+        """
+        return self._core.key
+
+    @property
+    def stones_key(self) -> int:
+        """64-bit Zobrist key of the stones alone (under these rules)."""
+        return self._core.stones_key
+
+    def recomputed_key(self) -> int:
+        """`key`, computed from scratch: a check of the incremental one."""
+        return self._core.recomputed_key()
+
+    @property
+    def board(self) -> NDArray[np.int8]:
+        """[height, width]; row 0 is the bottom row. 0 empty, 1 black, 2 white."""
+        return self._core.board()
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The result, or None while the game goes on."""
+        reason = self._core.reason
+        if reason is None:
+            return None
+        if self._core.winner is None:
+            return Outcome(winner_seat=None, winner_colour=None, reason=reason)
+        seat = SEATS[self._core.winner]
+        return Outcome(
+            winner_seat=seat,
+            winner_colour=self.colour_of(seat),
+            reason=reason,
+            line=self._line() if reason in ("line", "overline") else (),
+        )
+
+    # --- actions ---
+
+    def legal_actions(self) -> NDArray[np.int32]:
+        """[n], ascending action indices; empty when the game is over."""
+        return self._core.legal_actions()
+
+    def is_legal(self, action: int | str) -> bool:
+        """Whether `play` would accept the action."""
+        return self.why_illegal(action) is None
+
+    def why_illegal(self, action: int | str) -> str | None:
+        """None for a legal action, else the reason (see `engine.notation.IllegalAction`)."""
+        try:
+            index = self._index(action)
+        except IllegalAction as illegal:
+            return illegal.reason
+        return self._core.verdict(index)
+
+    def play(self, action: int | str) -> Ply:
+        """Plays an action. Raises `IllegalAction` with the reason, the position unchanged."""
+        index = self._index(action)
+        reason = self._core.verdict(index)
+        if reason is not None:
+            raise IllegalAction(self.action_name(index), reason)
+        before, colour = self.board.ravel(), self.to_play
+        self._core.play(index)
+        self.actions.append(index)
+        self._last = (index, colour) if index < self.rules.points else None
+        captured = np.flatnonzero((before != 0) & (self.board.ravel() == 0))
+        return Ply(action=index, captured=[int(point) for point in captured])
+
+    def undo(self) -> None:
+        """Takes the last action back (by playing the others again). Raises `IndexError` if none."""
+        if not self.actions:
+            raise IndexError("no action to undo")
+        actions = self.actions[:-1]
+        fresh = Position(self.rules, self.opening) if self._setup is None else self
+        self._core = fresh._core if self._setup is None else self._setup.copy()
+        self.actions = []
+        self._last = None
+        for action in actions:
+            self.play(action)
+
+    def perft(self, depth: int) -> int:
+        """Number of action sequences of exactly this length; a finished game does not go on."""
+        return self._core.perft(depth)
+
+    def line_value(self, point: int, colour: str) -> int:
+        """+1 if a stone there would win by a line, -1 if it would lose by one, else 0."""
+        return self._core.judge(point, COLOURS.index(colour))
+
+    # --- text and bytes ---
+
+    def action_name(self, action: int) -> str:
+        """The action's name: `c4`, `pass`, ..."""
+        return notation.action_name(self.rules, action)
+
+    def parse_action(self, text: str) -> int:
+        """The action of this name. Raises `IllegalAction` if there is none."""
+        return notation.parse_action(self.rules, text)
+
+    def rows(self) -> str:
+        """Rows from the top joined by `/`: `.` empty, `X` black, `O` white."""
+        return "/".join("".join(_SYMBOLS[stone] for stone in row) for row in self.board[::-1])
+
+    def __str__(self) -> str:
+        """A diagram with coordinates; points of the region are drawn apart from the gutter's."""
+        region = set(self._core.region())
+        lines = []
+        for row in range(self.rules.height - 1, -1, -1):
+            cells = []
+            for column in range(self.rules.width):
+                symbol = _SYMBOLS[self.board[row, column]]
+                in_gutter = row * self.rules.width + column not in region
+                cells.append("," if symbol == "." and in_gutter else symbol)
+            lines.append(f"{row + 1:2d} {' '.join(cells)}")
+        letters = " ".join(chr(ord("a") + column) for column in range(self.rules.width))
+        return "\n".join([*lines, f"   {letters}", self._status()])
+
+    def pack(self) -> bytes:
+        """The position and its legal actions, bit-packed; `engine.features.decode` reads it."""
+        return self._core.pack()
+
+    def _status(self) -> str:
+        outcome = self.outcome
+        if outcome is None:
+            return f"{self.to_play} to place, seat {self.seat} acts, phase {self.phase}"
+        if outcome.winner_seat is None:
+            return f"draw ({outcome.reason})"
+        return f"{outcome.winner_colour} (seat {outcome.winner_seat}) wins ({outcome.reason})"
+
+    def _index(self, action: int | str) -> int:
+        index = self.parse_action(action) if isinstance(action, str) else int(action)
+        if not 0 <= index < self.rules.num_actions:
+            raise IllegalAction(str(action), "unknown-action")
+        return index
+
+    def _line(self) -> tuple[int, ...]:
+        """Points of all runs through the last stone that are long enough to count."""
+        if self._last is None:
+            return ()
+        point, colour = self._last
+        stone, board = COLOURS.index(colour), self.board
+        found: set[int] = set()
+        for step in ((0, 1), (1, 0), (1, 1), (-1, 1)):
+            run = _run(board, point, stone, step)
+            if len(run) >= self.rules.line_length:
+                found.update(run)
+        return tuple(sorted(found))
+
+
+def _run(board: NDArray[np.int8], point: int, stone: int, step: tuple[int, int]) -> list[int]:
+    """The unbroken run of one colour through a point in one direction."""
+    height, width = board.shape
+    run = [point]
+    for sign in (1, -1):
+        row, column = divmod(point, width)
+        while True:
+            row, column = row + sign * step[0], column + sign * step[1]
+            if not (0 <= row < height and 0 <= column < width) or board[row, column] != stone:
+                break
+            run.append(row * width + column)
+    return run
+
+
+def _point(rules: RuleSet, point: int | str) -> int:
+    if isinstance(point, str):
+        try:
+            return notation.parse_point(rules, point)
+        except IllegalAction:
+            raise RuleError(f"setup: {point!r} is no point of the board") from None
+    if not 0 <= point < rules.points:
+        raise RuleError(f"setup: {point} is no point of the board")
+    return point

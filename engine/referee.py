@@ -1,0 +1,196 @@
+"""The rules as a function from a JSON request to a JSON answer; `docs/referee.md` describes both.
+
+`python -m scripts.referee` serves it over standard input and output.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.notation import IllegalAction, action_name, parse_point
+from engine.openings import opening as opening_named
+from engine.position import Position
+from engine.rules import RuleError, RuleSet
+
+WANTS = ("legal", "board")
+_SETUP_KEYS = ("black", "white", "to_play")
+_COLOURS = ("black", "white")
+_LONGEST_MESSAGE = 300
+
+
+class RequestError(ValueError):
+    """A request that cannot be judged; the message says what is wrong and where."""
+
+    def __init__(self, message: str) -> None:
+        # Values from outside are quoted in messages, and may be of any size.
+        if len(message) > _LONGEST_MESSAGE:
+            message = message[: _LONGEST_MESSAGE - 4] + " ..."
+        super().__init__(message)
+
+
+def judge(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Play the actions of `request` and report every ply, the final position and the result.
+
+    Keys that are not part of a request are ignored, so that a game record is a request as it is.
+    The first illegal action ends the replay and is reported under `error`.
+    Raises `RequestError` for a request that names no game or says something impossible.
+    """
+    if not isinstance(request, Mapping):
+        raise RequestError(f"a request is an object, not {_kind(request)}")
+    wants = _strings(request, "want")
+    for want in wants:
+        if want not in WANTS:
+            raise RequestError(f"want: {want!r} is not one of {', '.join(WANTS)}")
+    actions = _strings(request, "actions")
+    try:
+        position = _first_position(request)
+    except RuleError as error:
+        raise RequestError(str(error)) from error
+
+    plies: list[dict[str, Any]] = []
+    refused = None
+    for ply, action in enumerate(actions):
+        try:
+            plies.append(_play(position, action, wants))
+        except IllegalAction as error:
+            refused = {"ply": ply, "action": action, "reason": error.reason}
+            break
+    final = _before(position, wants)
+    if "board" in wants:
+        final["board"] = position.rows()
+    return {"plies": plies, "final": final, "result": _result(position), "error": refused}
+
+
+def _play(position: Position, action: str, wants: Sequence[str]) -> dict[str, Any]:
+    """Play one action and describe it. Raises `IllegalAction`; the position is then unchanged."""
+    index = position.parse_action(action)
+    answer = {"action": position.action_name(index), **_before(position, wants)}
+    names = _names(position.rules)
+    ply = position.play(index)
+    if ply.captured:
+        answer["captured"] = [names[point] for point in ply.captured]
+    if ply.switched:
+        answer["switched"] = [names[point] for point in ply.switched]
+    if "board" in wants:
+        answer["board"] = position.rows()
+    return answer
+
+
+def _before(position: Position, wants: Sequence[str]) -> dict[str, Any]:
+    """Who is to act, in which phase and with which choices."""
+    answer: dict[str, Any] = {
+        "colour": position.to_play,
+        "seat": position.seat,
+        "phase": position.phase,
+    }
+    if "legal" in wants and (legal := position.legal_actions().tolist()):
+        names = _names(position.rules)
+        answer["legal"] = [names[action] for action in legal]
+    return answer
+
+
+def _result(position: Position) -> dict[str, Any] | None:
+    outcome = position.outcome
+    if outcome is None:
+        return None
+    return {
+        "winner_seat": outcome.winner_seat,
+        "winner_colour": outcome.winner_colour,
+        "reason": outcome.reason,
+    }
+
+
+def _first_position(request: Mapping[str, Any]) -> Position:
+    """The position before the first action. Raises `RuleError` and `RequestError`."""
+    if "game" not in request:
+        raise RequestError("game: missing")
+    game, opening = _string(request, "game"), _string(request, "opening", "none")
+    overrides = dict(_mapping(request, "rules"))
+    # A record holds all fields of its rule set, and among them the preset's name.
+    if overrides.pop("name", game) != game:
+        raise RequestError(f"rules.name: {request['rules']['name']!r} is not the game {game!r}")
+    rules = RuleSet.preset(game, **overrides)
+    if request.get("setup") is None:
+        return Position(rules, opening=opening)
+    opening_named(opening)  # known, though over
+    return _set_up(rules, _mapping(request, "setup"))
+
+
+def _set_up(rules: RuleSet, setup: Mapping[str, Any]) -> Position:
+    for key in setup:
+        if key not in _SETUP_KEYS:
+            raise RequestError(f"setup.{key}: no such key; the keys are {', '.join(_SETUP_KEYS)}")
+    to_play = _string(setup, "to_play", "black", where="setup.")
+    if to_play not in _COLOURS:
+        raise RequestError(f"setup.to_play: {to_play!r} is neither black nor white")
+    stones: dict[str, list[int]] = {}
+    taken: set[int] = set()
+    for colour in _COLOURS:
+        stones[colour] = []
+        for name in _strings(setup, colour, where="setup."):
+            try:
+                point = parse_point(rules, name)
+            except IllegalAction as error:
+                raise RequestError(f"setup.{colour}: {error}") from error
+            if point in taken:
+                raise RequestError(f"setup.{colour}: there are two stones on {name}")
+            taken.add(point)
+            stones[colour].append(point)
+    try:
+        return Position.from_setup(rules, **stones, to_play=to_play)
+    except ValueError as error:
+        raise RequestError(f"setup: {error}") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _names(rules: RuleSet) -> tuple[str, ...]:
+    """The names of all actions in the order of their indices."""
+    return tuple(action_name(rules, action) for action in range(rules.num_actions))
+
+
+def _strings(request: Mapping[str, Any], key: str, where: str = "") -> list[str]:
+    """A list of strings, empty where the key is absent or null."""
+    value = request.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise RequestError(f"{where}{key}: must be a list of strings, not {_kind(value)}")
+    for index, item in enumerate(value):
+        if not isinstance(item, str):
+            raise RequestError(f"{where}{key}[{index}]: must be a string, not {_kind(item)}")
+    return value
+
+
+def _string(
+    request: Mapping[str, Any], key: str, default: str | None = None, where: str = ""
+) -> str:
+    value = request.get(key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise RequestError(f"{where}{key}: must be a string, not {_kind(value)}")
+    return value
+
+
+def _mapping(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """An object, empty where the key is absent or null."""
+    value = request.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise RequestError(f"{key}: must be an object, not {_kind(value)}")
+    return value
+
+
+def _kind(value: object) -> str:
+    """The JSON type of a value, for messages."""
+    kinds = {
+        type(None): "null",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+    }
+    return kinds.get(type(value), type(value).__name__)
