@@ -7,14 +7,12 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.notation import IllegalAction, action_name, parse_point
-from engine.openings import opening as opening_named
+from engine.notation import IllegalAction, action_name
 from engine.position import Position
 from engine.rules import RuleError, RuleSet
 
 WANTS = ("legal", "board")
 _SETUP_KEYS = ("black", "white", "to_play")
-_COLOURS = ("black", "white")
 _LONGEST_MESSAGE = 300
 
 
@@ -69,8 +67,6 @@ def _play(position: Position, action: str, wants: Sequence[str]) -> dict[str, An
     ply = position.play(index)
     if ply.captured:
         answer["captured"] = [names[point] for point in ply.captured]
-    if ply.switched:
-        answer["switched"] = [names[point] for point in ply.switched]
     if "board" in wants:
         answer["board"] = position.rows()
     return answer
@@ -111,35 +107,18 @@ def _first_position(request: Mapping[str, Any]) -> Position:
         raise RequestError(f"rules.name: {request['rules']['name']!r} is not the game {game!r}")
     rules = RuleSet.preset(game, **overrides)
     if request.get("setup") is None:
-        return Position(rules, opening=opening)
-    opening_named(opening)  # known, though over
-    return _set_up(rules, _mapping(request, "setup"))
-
-
-def _set_up(rules: RuleSet, setup: Mapping[str, Any]) -> Position:
+        return Position(rules, opening)
+    setup = _mapping(request, "setup")
     for key in setup:
         if key not in _SETUP_KEYS:
             raise RequestError(f"setup.{key}: no such key; the keys are {', '.join(_SETUP_KEYS)}")
-    to_play = _string(setup, "to_play", "black", where="setup.")
-    if to_play not in _COLOURS:
-        raise RequestError(f"setup.to_play: {to_play!r} is neither black nor white")
-    stones: dict[str, list[int]] = {}
-    taken: set[int] = set()
-    for colour in _COLOURS:
-        stones[colour] = []
-        for name in _strings(setup, colour, where="setup."):
-            try:
-                point = parse_point(rules, name)
-            except IllegalAction as error:
-                raise RequestError(f"setup.{colour}: {error}") from error
-            if point in taken:
-                raise RequestError(f"setup.{colour}: there are two stones on {name}")
-            taken.add(point)
-            stones[colour].append(point)
-    try:
-        return Position.from_setup(rules, **stones, to_play=to_play)
-    except ValueError as error:
-        raise RequestError(f"setup: {error}") from error
+    return Position.from_setup(
+        rules,
+        black=_strings(setup, "black", where="setup."),
+        white=_strings(setup, "white", where="setup."),
+        to_play=_string(setup, "to_play", "black", where="setup."),
+        opening=opening,
+    )
 
 
 @functools.lru_cache(maxsize=64)

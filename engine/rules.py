@@ -118,7 +118,7 @@ class RuleSet:
         return self.points + len(OPTIONS)
 
     @classmethod
-    def preset(cls, name: str, **overrides: Any) -> RuleSet:
+    def preset(cls, name: str, /, **overrides: Any) -> RuleSet:
         """The named preset with some fields replaced; `size` stands for width and height.
 
         Raises `RuleError` for an unknown preset, an unknown field or an impossible combination.
