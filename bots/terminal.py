@@ -1,0 +1,102 @@
+"""A game at the terminal: people at some of the seats, the player at the others."""
+
+from collections.abc import Callable, Collection
+
+from bots.player import Player
+from engine import IllegalAction, Position
+from engine.search import SearchResult
+
+HELP = """\
+A point is its column and row, as c4. What else can be done in an opening is listed when it is your turn.
+legal  everything that you may do          hint  what the bot would do
+undo   take back to your last turn         quit  leave the game"""
+
+
+def play_at_terminal(
+    player: Player,
+    humans: Collection[str],
+    ask: Callable[[str], str] = input,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Play until the game ends or a person quits. `humans` are the seats of people."""
+    if humans:
+        say(HELP)
+    while player.position.outcome is None:
+        if player.position.seat in humans:
+            say(f"\n{player.position}")
+            try:
+                if not _person_acts(player, humans, ask, say):
+                    return
+            except EOFError:
+                say("")
+                return
+        else:
+            _player_acts(player, say)
+    say(f"\n{player.position}")
+
+
+def _player_acts(player: Player, say: Callable[[str], None]) -> None:
+    position = player.position
+    seat, colour = position.seat, position.to_play
+    result = player.think()
+    action = player.choose()
+    say(f"{seat} ({colour}): {position.action_name(action)}  {_judgement(result)}")
+    player.play(action)
+
+
+def _person_acts(
+    player: Player,
+    humans: Collection[str],
+    ask: Callable[[str], str],
+    say: Callable[[str], None],
+) -> bool:
+    """Handle one line from the person at the seat to act; False when they quit."""
+    word = ask(f"{_prompt(player.position)} ").strip().lower()
+    if word == "quit":
+        return False
+    if word == "help":
+        say(HELP)
+    elif word == "legal":
+        say(" ".join(_legal(player.position)))
+    elif word == "hint":
+        result = player.think()
+        say(f"{player.position.action_name(result.action)}  {_judgement(result)}")
+    elif word == "undo":
+        _take_back(player, humans, say)
+    elif word:
+        try:
+            player.play(word)
+        except IllegalAction as error:
+            say(f"Not possible: {error}. Type help or legal.")
+    return True
+
+
+def _take_back(player: Player, humans: Collection[str], say: Callable[[str], None]) -> None:
+    """Undo to the last turn of a person; says so where there was none."""
+    before = list(player.position.actions)
+    try:
+        player.undo()
+        while player.position.seat not in humans:
+            player.undo()
+    except ValueError:
+        for action in before[player.position.ply :]:
+            player.play(action)
+        say("There is no turn of yours to take back.")
+
+
+def _prompt(position: Position) -> str:
+    """Who is to act, and with which words where a word can be chosen."""
+    words = [name for name in _legal(position) if not name[-1].isdigit() or name.isdigit()]
+    return f"{position.seat} ({position.to_play}){' or '.join(['', *words])}:"
+
+
+def _legal(position: Position) -> list[str]:
+    return [position.action_name(action) for action in position.legal_actions().tolist()]
+
+
+def _judgement(result: SearchResult) -> str:
+    """What the search thinks of the position, for the seat to act."""
+    if result.proven is not None:
+        outcome = {1: "a proven win", 0: "a proven draw", -1: "a proven loss"}[result.proven]
+        return f"[{outcome}, {result.simulations} simulations]"
+    return f"[expects {result.value:+.2f}, {result.simulations} simulations]"
