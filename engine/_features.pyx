@@ -1,0 +1,183 @@
+"""Features of one position; see the header `_features.pxd` and `engine.features`."""
+
+from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from engine._board cimport count_liberties
+from engine._position cimport RuleTable, packed_bytes, unpack
+from engine._types cimport (
+    BLACK, EMPTY, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, NOBODY, OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING,
+    OVERLINE_WINS, Position, Rules, WHITE,
+    colours_of, heads_of, liberties_of,
+)
+
+from engine.notation import OPTIONS
+
+OPTION_SLOTS = OPTION_COUNT
+
+cdef enum:                      # planes, in the order of PLANES
+    ON_BOARD
+    OWN
+    OTHER
+    LEGAL_POINT
+    REGION
+    ONE_LIBERTY
+    TWO_LIBERTIES
+
+PLANES = (
+    "on_board",
+    "own",
+    "other",
+    "legal",
+    "region",
+    "one_liberty",
+    "two_liberties",
+)
+
+cdef enum:
+    OPENING_SLOTS = 16
+
+GLOBALS = (
+    "own_is_black",
+    "seat_owns_own",
+    "in_play",
+    "width",
+    "height",
+    "line_length",
+    "gutter",
+    "own_overline_wins",
+    "own_overline_nothing",
+    "own_overline_loses",
+    "other_overline_wins",
+    "other_overline_nothing",
+    "other_overline_loses",
+    "captures",
+    "suicide",
+    "superko",
+    "passing",
+    "pass_tiebreak",
+    "passes",
+    "first_passer_is_seat",
+    "first_passer_is_other",
+    "fill",
+    "ply_limit",
+    "plies_left",
+    *(f"opening_{i}" for i in range(OPENING_SLOTS)),
+    *(f"phase_{i}" for i in range(MAX_PHASES)),
+    *(f"legal_{option}" for option in OPTIONS),
+)
+
+
+cdef void write_features(const Rules *rules, const Position *position, int opening,
+                         const uint16_t *legal, int count, const int32_t *canvas, int area,
+                         float *planes, float *globals_) noexcept nogil:
+    memset(planes, 0, PLANE_COUNT * area * sizeof(float))
+    _write_planes(rules, position, legal, count, canvas, area, planes)
+    _write_globals(rules, position, opening, legal, count, globals_)
+
+
+cdef void _write_planes(const Rules *rules, const Position *position, const uint16_t *legal,
+                        int count, const int32_t *canvas, int area, float *planes) noexcept nogil:
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int point, cell, colour, at, i
+    cdef uint8_t known[MAX_CELLS]
+    if rules.captures:
+        memset(known, 0, rules.cells)
+    for point in range(rules.points):
+        cell = rules.cell_of[point]
+        at = canvas[point]
+        planes[ON_BOARD * area + at] = 1
+        planes[REGION * area + at] = rules.in_region[cell]
+        colour = colours[cell]
+        if colour == EMPTY:
+            continue
+        planes[(OWN if colour == position.to_play else OTHER) * area + at] = 1
+        if rules.captures:
+            i = _liberties(rules, position, cell, known)
+            if i <= 2:
+                planes[(ONE_LIBERTY if i == 1 else TWO_LIBERTIES) * area + at] = 1
+    for i in range(count):
+        if legal[i] < rules.points:
+            planes[LEGAL_POINT * area + canvas[legal[i]]] = 1
+
+
+cdef int _liberties(const Rules *rules, const Position *position, int cell,
+                    uint8_t *known) noexcept nogil:
+    # Liberties of a stone's chain, 3 for more; `known` remembers them by head. A chain of nine
+    # adjacencies has at least three liberties, since a liberty has four sides.
+    cdef int head = heads_of(rules, position)[cell]
+    if not known[head]:
+        if liberties_of(rules, position)[head] > 8:
+            known[head] = 3
+        else:
+            known[head] = count_liberties(rules, position, head, 3)
+    return known[head]
+
+
+cdef void _write_globals(const Rules *rules, const Position *position, int opening,
+                         const uint16_t *legal, int count, float *globals_) noexcept nogil:
+    cdef int own = position.to_play, other = BLACK + WHITE - own, i
+    cdef int owner = position.black_seat if own == BLACK else 1 - position.black_seat
+    memset(globals_, 0, GLOBAL_COUNT * sizeof(float))
+    globals_[0] = own == BLACK
+    globals_[1] = owner == position.seat
+    globals_[2] = position.phase == rules.play_phase
+    globals_[3] = rules.width / <float> 19
+    globals_[4] = rules.height / <float> 19
+    globals_[5] = rules.line_length / <float> 7
+    globals_[6] = _gutter(rules) / <float> 2
+    globals_[7 + rules.overline[own]] = 1
+    globals_[10 + rules.overline[other]] = 1
+    globals_[13] = rules.captures
+    globals_[14] = rules.suicide
+    globals_[15] = rules.superko
+    globals_[16] = rules.passing
+    globals_[17] = rules.pass_tiebreak
+    globals_[18] = position.passes
+    globals_[19] = position.first_passer == position.seat
+    globals_[20] = position.first_passer == 1 - position.seat
+    globals_[21] = position.stones / <float> rules.points
+    globals_[22] = rules.ply_limit > 0
+    if rules.ply_limit:
+        globals_[23] = (rules.ply_limit - position.ply) / <float> rules.points
+    globals_[24 + opening] = 1
+    globals_[24 + OPENING_SLOTS + position.phase] = 1
+    for i in range(count):
+        if legal[i] >= rules.points:
+            globals_[24 + OPENING_SLOTS + MAX_PHASES + legal[i] - rules.points] = 1
+
+
+cdef int _gutter(const Rules *rules) noexcept nogil:
+    # Width of the strip around the region: the middle of the board is always inside.
+    cdef int x = 0, row = (rules.height // 2 + 1) * rules.stride + 1
+    while not rules.in_region[row + x]:
+        x += 1
+    return x
+
+
+def decode(RuleTable table, int opening, bytes packed, const int32_t[::1] canvas,
+           float[:, :, ::1] planes, float[::1] globals_, legal):
+    """Features of one packed position into rows of a batch; see `engine.features.decode`."""
+    cdef const Rules *rules = &table.rules
+    cdef uint16_t actions[MAX_ACTIONS]
+    cdef uint8_t[::1] flags = legal.view("uint8")
+    cdef int count, i, area = planes.shape[1] * planes.shape[2]
+    if len(packed) != packed_bytes(rules):
+        raise ValueError(f"packed position: {len(packed)} bytes, expected {packed_bytes(rules)}")
+    cdef Position *position = <Position *> malloc(rules.position_bytes)
+    if position == NULL:
+        raise MemoryError
+    count = unpack(rules, <const uint8_t *> <const char *> packed, position, actions)
+    if count >= 0:
+        write_features(rules, position, opening, actions, count, &canvas[0], area,
+                       &planes[0, 0, 0], &globals_[0])
+        for i in range(count):
+            flags[canvas[actions[i]]] = 1
+    free(position)
+    if count < 0:
+        raise ValueError("packed position: made for other rules or by another version")
+
+
+if len(PLANES) != PLANE_COUNT or len(GLOBALS) != GLOBAL_COUNT:
+    raise AssertionError("PLANE_COUNT or GLOBAL_COUNT does not match the lists of names")

@@ -1,0 +1,87 @@
+"""What the network sees: one list of planes, one list of globals, and how to make them.
+
+Everything is a function of the position (its key and the points that repetition bans), never of the
+moves that led there. *Own* means the colour to place next, *other* the other colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import _features
+from engine.openings import OPENINGS
+from engine.position import Position, rule_table
+from engine.rules import RuleSet
+from engine.symmetry import canvas_actions
+
+#: Raised by one whenever a plane or a global changes its meaning, place or scaling.
+FEATURES_VERSION = 1
+
+#: Planes [C, H, W], all 0 or 1; 0 off the board.
+PLANES: tuple[str, ...] = _features.PLANES
+
+#: Globals [G]. See docs/features.md for each one's scaling.
+GLOBALS: tuple[str, ...] = _features.GLOBALS
+
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+
+def features(
+    position: Position,
+    height: int | None = None,
+    width: int | None = None,
+    symmetry: int = 0,
+) -> tuple[Floats, Floats, Flags]:
+    """Planes [C, H, W], globals [G] and legal network actions [H*W + 16] of one position.
+
+    The canvas is the board's size unless `height` and `width` say more. Raises `ValueError` where
+    the board does not fit or has no such symmetry.
+    """
+    rules = position.rules
+    height, width = _canvas(rules, height, width, symmetry)
+    planes, globals_, legal = decode(
+        rules, position.opening, [position.pack()], np.array([symmetry]), height, width
+    )
+    return planes[0], globals_[0], legal[0]
+
+
+def decode(
+    rules: RuleSet,
+    opening: str,
+    packed: Sequence[bytes],
+    symmetries: NDArray[np.integer],
+    height: int,
+    width: int,
+) -> tuple[Floats, Floats, Flags]:
+    """Features of packed positions of one game, each turned by its symmetry.
+
+    Returns planes [B, C, H, W], globals [B, G] and legal network actions [B, H*W + 16].
+    Raises `ValueError` for bytes that are no packed position of these rules, and for a canvas or
+    a symmetry that does not fit.
+    """
+    table = rule_table(rules, opening)
+    planes = np.zeros((len(packed), len(PLANES), height, width), np.float32)
+    globals_ = np.zeros((len(packed), len(GLOBALS)), np.float32)
+    legal = np.zeros((len(packed), height * width + _features.OPTION_SLOTS), np.bool_)
+    for row, data in enumerate(packed):
+        actions = canvas_actions(rules, height, width, int(symmetries[row]))
+        _features.decode(table, opening_number(opening), data, actions, planes[row], globals_[row], legal[row])
+    return planes, globals_, legal
+
+
+def opening_number(name: str) -> int:
+    """The opening's place in the globals: its index in `engine.openings.OPENINGS`."""
+    return list(OPENINGS).index(name)
+
+
+def _canvas(
+    rules: RuleSet, height: int | None, width: int | None, symmetry: int
+) -> tuple[int, int]:
+    if height is None or width is None:
+        turned = symmetry & 4
+        return (rules.width, rules.height) if turned else (rules.height, rules.width)
+    return height, width
