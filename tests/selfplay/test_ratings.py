@@ -1,6 +1,7 @@
 """Ratings against hand-computed cases and simulated players."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_a_player_that_wins_all_has_a_finite_rating(wins: int) -> None:
 
 def test_a_long_chain_of_all_wins_is_solved() -> None:
     names = [f"v{i}" for i in range(30)]
-    scores = {(b, a): Score(wins=40) for a, b in zip(names, names[1:], strict=False)}
+    scores = {(b, a): Score(wins=40) for a, b in pairwise(names)}
     ratings = rate(scores, anchor="v0")
     elo = np.array([ratings[name].elo for name in names])
     assert np.all(np.diff(elo) > 300) and elo[-1] < 30_000
