@@ -25,14 +25,14 @@ def atomic_write(path: Path | str, data: bytes) -> None:
     path = Path(path)
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
     try:
-        with open(temporary, "xb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
     _sync_folder(path.parent)
 
