@@ -1,0 +1,65 @@
+# cython: language_level=3
+"""Trees of many games in C arenas. A batch is filled by `collect` and answered by `apply`."""
+
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from engine._types cimport History, Position, Rules
+
+cdef struct Node:                   # 40 bytes
+    uint32_t parent                 # the root is node 0 and its own parent
+    uint32_t first                  # its first edge
+    uint32_t visits                 # simulations that ended at or below it, its own evaluation too
+    float total                     # sum of their values for seat A
+    float value                     # its own evaluation for seat A
+    float visited_prior             # prior mass of the visited edges
+    uint16_t edges                  # legal actions
+    uint16_t visited                # edges first .. first+visited-1 have a child
+    uint16_t in_flight              # simulations at or below it that wait for the network
+    uint8_t seat                    # who acts
+    uint8_t state                   # FRESH, WAITING or EXPANDED
+    uint8_t proof                   # UNPROVEN, or the result with best play
+
+cdef struct Arena:                  # nodes and edges of one tree; indices, so that it can be moved
+    Node *nodes
+    uint32_t node_count
+    uint32_t node_capacity
+    uint16_t *actions               # of edges; behind the visited ones the best prior comes first
+    float *priors
+    uint32_t *children
+    uint32_t edge_count
+    uint32_t edge_capacity
+
+cdef struct Tree:
+    Arena arena
+    const Rules *rules
+    Position *root
+    History *history                # of the game up to the root; a descent pushes and pops
+    const int32_t *canvas           # action -> network action under the tree's symmetry
+    int32_t opening                 # the opening's number in the features
+    int32_t budget                  # simulations wanted at the root
+    uint8_t active                  # bool: has a position
+    uint8_t full                    # bool: the arena had no room for another node
+    float *logits                   # [MAX_ACTIONS] log prior of the root's actions, without noise
+    float *gumbels                  # [MAX_ACTIONS] Gumbel noise of the root's actions
+    uint16_t *considered            # [MAX_ACTIONS] actions that Gumbel search considers
+    int32_t considered_count        # 0: PUCT at the root
+    const int32_t *schedule         # visits that the action of each simulation has (Gumbel)
+
+cdef struct Settings:
+    float c_init
+    float c_base
+    float fpu_reduction
+    float virtual_loss
+    float gumbel_c_visit
+    float gumbel_c_scale
+    int32_t leaves_per_step
+    int32_t solver                  # bool
+
+cdef struct Statistics:
+    uint64_t steps                  # calls of collect that filled a batch
+    uint64_t simulations
+    uint64_t evaluations            # rows of batches
+    uint64_t terminals              # simulations that ended in a finished or proven position
+    uint64_t collisions             # descents that met a leaf in flight
+    uint64_t full                   # times that an arena was found full
+    uint64_t depth                  # sum over simulations

@@ -1,0 +1,715 @@
+"""Tree search over batches of games; see the header `_search.pxd` and `engine.search`.
+
+A simulation descends from the root by PUCT, plays real moves on a copy of the root's position, and
+ends in a new leaf (a row of the batch) or in a finished or proven position (backed up at once).
+Values are kept for seat A and change sign only where seat B chooses, so nothing assumes that seats
+alternate. Edges of a node are ordered: first those with a child, then the unvisited one with the best
+prior, then the rest; since all unvisited edges share one first-play value, this scan is exact.
+"""
+
+from cython cimport final
+from libc.math cimport expf, logf, sqrtf
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
+from engine._position cimport (
+    PositionCore, history_copy, history_free, history_new, history_pop, legal_actions, play,
+    position_key,
+)
+from engine._types cimport (
+    History, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules, SEAT_A,
+)
+
+cdef enum:                      # Node.state
+    FRESH = 0                   # made, not yet sent to the network
+    WAITING = 1                 # a row of the batch in flight
+    EXPANDED = 2                # priors known, or finished
+
+cdef enum:                      # Node.proof
+    UNPROVEN = 0
+    A_WINS = 1                  # 1 + the winning seat
+    B_WINS = 2
+    DRAWN = 3
+
+cdef enum:                      # how a descent ended
+    LEAF
+    SCORED
+    COLLISION
+
+cdef enum:
+    LARGEST_POSITION = sizeof(Position) + 9 * MAX_CELLS + 16
+
+
+cdef inline float _proven_value(int proof) noexcept nogil:
+    # for seat A
+    return 1 if proof == A_WINS else -1 if proof == B_WINS else 0
+
+
+# --- arenas -------------------------------------------------------------------------------------
+
+cdef int _arena_make(Arena *arena, uint32_t nodes, uint32_t edges) noexcept nogil:
+    # Untouched pages of these blocks cost no memory.
+    arena.nodes = <Node *> malloc(nodes * sizeof(Node))
+    arena.actions = <uint16_t *> malloc(edges * sizeof(uint16_t))
+    arena.priors = <float *> malloc(edges * sizeof(float))
+    arena.children = <uint32_t *> malloc(edges * sizeof(uint32_t))
+    arena.node_capacity, arena.edge_capacity = nodes, edges
+    arena.node_count = arena.edge_count = 0
+    if (arena.nodes == NULL or arena.actions == NULL or arena.priors == NULL
+            or arena.children == NULL):
+        return -1
+    return 0
+
+
+cdef void _arena_free(Arena *arena) noexcept nogil:
+    free(arena.nodes)
+    free(arena.actions)
+    free(arena.priors)
+    free(arena.children)
+
+
+cdef uint32_t _new_node(Arena *arena, uint32_t parent, int seat) noexcept nogil:
+    cdef Node *node = &arena.nodes[arena.node_count]
+    memset(node, 0, sizeof(Node))
+    node.parent = parent
+    node.seat = seat
+    arena.node_count += 1
+    return arena.node_count - 1
+
+
+cdef void _move_subtree(const Arena *source, uint32_t top, Arena *target) noexcept nogil:
+    # Copies breadth first: a node's children are appended while its own edges are copied.
+    cdef uint32_t i = 0, first, size
+    cdef int k
+    cdef Node *node
+    target.nodes[0] = source.nodes[top]
+    target.nodes[0].parent = 0
+    target.node_count = 1
+    target.edge_count = 0
+    while i < target.node_count:
+        node = &target.nodes[i]
+        first, size = node.first, node.edges
+        node.first = target.edge_count
+        target.edge_count += size
+        memcpy(&target.actions[node.first], &source.actions[first], size * sizeof(uint16_t))
+        memcpy(&target.priors[node.first], &source.priors[first], size * sizeof(float))
+        for k in range(node.visited):
+            target.nodes[target.node_count] = source.nodes[source.children[first + k]]
+            target.nodes[target.node_count].parent = i
+            target.children[node.first + k] = target.node_count
+            target.node_count += 1
+        i += 1
+
+
+# --- edges --------------------------------------------------------------------------------------
+
+cdef void _swap_edges(Arena *arena, uint32_t first, uint32_t second) noexcept nogil:
+    # Of unvisited edges, which have no children yet.
+    cdef uint16_t action = arena.actions[first]
+    cdef float prior = arena.priors[first]
+    arena.actions[first], arena.priors[first] = arena.actions[second], arena.priors[second]
+    arena.actions[second], arena.priors[second] = action, prior
+
+
+cdef void _best_unvisited_first(Arena *arena, const Node *node) noexcept nogil:
+    cdef uint32_t start = node.first + node.visited, end = node.first + node.edges, best = start, i
+    for i in range(start + 1, end):
+        if arena.priors[i] > arena.priors[best]:
+            best = i
+    if best != start:
+        _swap_edges(arena, start, best)
+
+
+cdef uint32_t _visit_edge(Arena *arena, uint32_t parent, int edge, int seat) noexcept nogil:
+    # Gives an unvisited edge (an offset from the first) a child; returns the child.
+    cdef Node *node = &arena.nodes[parent]
+    cdef uint32_t at = node.first + node.visited, child
+    if node.first + edge != at:
+        _swap_edges(arena, at, node.first + edge)
+    child = _new_node(arena, parent, seat)
+    arena.children[at] = child
+    node.visited_prior += arena.priors[at]
+    node.visited += 1
+    _best_unvisited_first(arena, node)
+    return child
+
+
+# --- choosing an edge ---------------------------------------------------------------------------
+
+cdef inline bint _is_lost(const Node *child, int seat) noexcept nogil:
+    return child.proof == A_WINS + 1 - seat
+
+
+cdef inline float _edge_value(const Node *child, float sign, const Settings *settings) noexcept nogil:
+    # Mean value for the choosing seat; simulations in flight count as (virtual) losses.
+    cdef float count = child.visits + child.in_flight
+    if child.proof and settings.solver:
+        return sign * _proven_value(child.proof)
+    return (sign * child.total - settings.virtual_loss * child.in_flight) / count
+
+
+cdef int _select(const Arena *arena, const Node *node, const Settings *settings) noexcept nogil:
+    # PUCT with the published AlphaZero form (Silver et al. 2018, supplementary materials, "Search"):
+    # Q + c * P * sqrt(N) / (1 + n), c = c_init + log((1 + N + c_base) / c_base). Unvisited edges have
+    # the parent's value less a reduction (first-play urgency).
+    cdef float sign = 1 if node.seat == SEAT_A else -1
+    cdef float played = node.visits + node.in_flight - 2     # this descent is in flight already
+    cdef float explore, score, best_score = -1e30
+    cdef const Node *child
+    cdef int k, best = -1
+    explore = settings.c_init + logf((1 + played + settings.c_base) / settings.c_base)
+    explore *= sqrtf(played if played > 1 else 1)
+    for k in range(node.visited):
+        child = &arena.nodes[arena.children[node.first + k]]
+        if settings.solver and _is_lost(child, node.seat):
+            continue
+        score = _edge_value(child, sign, settings)
+        score += explore * arena.priors[node.first + k] / (1 + child.visits + child.in_flight)
+        if score > best_score:
+            best, best_score = k, score
+    if node.visited < node.edges:
+        score = sign * node.total / node.visits
+        score -= settings.fpu_reduction * sqrtf(node.visited_prior)
+        score += explore * arena.priors[node.first + node.visited]
+        if score > best_score:
+            best = node.visited
+    return best
+
+
+cdef int _edge_of(const Arena *arena, const Node *node, int action) noexcept nogil:
+    cdef int k
+    for k in range(node.edges):
+        if arena.actions[node.first + k] == action:
+            return k
+    return -1
+
+
+cdef float _mixed_value(const Tree *tree, const Settings *settings) noexcept nogil:
+    # The root's value for its seat, as an estimate of unvisited actions' values: the network's value
+    # and the visited actions' values weighted by prior (Danihelka et al. 2022, appendix D).
+    cdef const Arena *arena = &tree.arena
+    cdef const Node *node = &arena.nodes[0]
+    cdef float sign = 1 if node.seat == SEAT_A else -1
+    cdef float mass = 0, weighted = 0, visits = 0, prior
+    cdef const Node *child
+    cdef int k
+    for k in range(node.visited):
+        child = &arena.nodes[arena.children[node.first + k]]
+        if child.visits:
+            prior = expf(tree.logits[arena.actions[node.first + k]])
+            mass += prior
+            weighted += prior * _edge_value(child, sign, settings)
+            visits += child.visits
+    if not mass:
+        return sign * node.value
+    return (sign * node.value + visits * weighted / mass) / (1 + visits)
+
+
+cdef int _select_gumbel(const Tree *tree, const Settings *settings) noexcept nogil:
+    # Sequential halving (Danihelka et al. 2022, algorithm 2): the schedule says how many visits the
+    # next action has; among considered actions with that many, the best by Gumbel + logit + q.
+    cdef const Arena *arena = &tree.arena
+    cdef const Node *node = &arena.nodes[0]
+    cdef float sign = 1 if node.seat == SEAT_A else -1
+    cdef float mixed = _mixed_value(tree, settings), q, score, best_score = -1e30, most = 0
+    cdef int index = node.visits + node.in_flight - 2, wanted, visits, distance, k, edge
+    cdef int best = -1, best_distance = 1 << 30
+    cdef const Node *child
+    # Visits count the root's own evaluation, and this descent is in flight already.
+    wanted = tree.schedule[index if index < tree.budget else tree.budget - 1]
+    for k in range(node.visited):
+        child = &arena.nodes[arena.children[node.first + k]]
+        if child.visits > most:
+            most = child.visits
+    for k in range(tree.considered_count):
+        edge = _edge_of(arena, node, tree.considered[k])
+        visits, q = 0, mixed
+        if edge < node.visited:
+            child = &arena.nodes[arena.children[node.first + edge]]
+            if settings.solver and _is_lost(child, node.seat):
+                continue
+            visits = child.visits + child.in_flight
+            q = _edge_value(child, sign, settings)
+        score = tree.gumbels[tree.considered[k]] + tree.logits[tree.considered[k]]
+        score += (settings.gumbel_c_visit + most) * settings.gumbel_c_scale * (1 + q) / 2
+        # Proofs can end an action early; then the least visited one takes its place.
+        distance = 0 if visits == wanted else 1 + visits
+        if distance < best_distance or (distance == best_distance and score > best_score):
+            best, best_distance, best_score = edge, distance, score
+    return best
+
+
+# --- results ------------------------------------------------------------------------------------
+
+cdef void _back_up(Arena *arena, uint32_t at, float value) noexcept nogil:
+    # Adds one simulation's value (for seat A) from a node up to the root.
+    cdef Node *node
+    while True:
+        node = &arena.nodes[at]
+        node.visits += 1
+        node.total += value
+        node.in_flight -= 1
+        if at == 0:
+            return
+        at = node.parent
+
+
+cdef void _withdraw(Arena *arena, uint32_t at) noexcept nogil:
+    # Undoes a descent that led to nothing.
+    while True:
+        arena.nodes[at].in_flight -= 1
+        if at == 0:
+            return
+        at = arena.nodes[at].parent
+
+
+cdef int _proof_from_children(const Arena *arena, const Node *node) noexcept nogil:
+    # A seat with a winning child wins; with all children proven it gets the best of them.
+    cdef int won = A_WINS + node.seat, result, k, proof
+    cdef bint complete = node.visited == node.edges
+    result = A_WINS + 1 - node.seat
+    for k in range(node.visited):
+        proof = arena.nodes[arena.children[node.first + k]].proof
+        if proof == won:
+            return won
+        if proof == UNPROVEN:
+            complete = False
+        elif proof == DRAWN:
+            result = DRAWN
+    return result if complete else UNPROVEN
+
+
+cdef void _prove_upwards(Arena *arena, uint32_t at) noexcept nogil:
+    # Called with a node just proven: its ancestors may be proven by it.
+    cdef Node *parent
+    while at != 0:
+        at = arena.nodes[at].parent
+        parent = &arena.nodes[at]
+        if parent.proof:
+            return
+        parent.proof = _proof_from_children(arena, parent)
+        if not parent.proof:
+            return
+
+
+# --- descents -----------------------------------------------------------------------------------
+
+cdef bint _wants_more(const Tree *tree, const Settings *settings) noexcept nogil:
+    cdef const Node *root = &tree.arena.nodes[0]
+    if not tree.active or tree.full or root.state == WAITING:
+        return False
+    if root.state == FRESH:
+        return True
+    if settings.solver and root.proof:
+        return False
+    return <int32_t> (root.visits + root.in_flight) - 1 < tree.budget
+
+
+cdef bint _has_room(const Tree *tree) noexcept nogil:
+    # for one more leaf with any number of edges
+    return (tree.arena.node_count < tree.arena.node_capacity
+            and tree.arena.edge_count + tree.rules.actions <= tree.arena.edge_capacity)
+
+
+cdef bint _is_finished(const Tree *tree, const Settings *settings) noexcept nogil:
+    return tree.active and not tree.arena.nodes[0].in_flight and not _wants_more(tree, settings)
+
+
+cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint32_t *leaf,
+                  uint64_t *depth) noexcept nogil:
+    # One simulation down to its end; `position` is left there where the end is a leaf.
+    cdef Arena *arena = &tree.arena
+    cdef Node *node
+    cdef uint32_t at = 0, below
+    cdef int edge
+    memcpy(position, tree.root, tree.rules.position_bytes)
+    arena.nodes[0].in_flight += 1
+    while arena.nodes[at].state != FRESH:
+        node = &arena.nodes[at]
+        if node.state == WAITING:
+            _withdraw(arena, at)
+            return COLLISION
+        if node.proof and at:
+            _back_up(arena, at, _proven_value(node.proof))
+            return SCORED
+        if at == 0 and tree.considered_count:
+            edge = _select_gumbel(tree, settings)
+        else:
+            edge = _select(arena, node, settings)
+        depth[0] += 1
+        if edge < node.visited:
+            below = arena.children[node.first + edge]
+            if arena.nodes[below].state == EXPANDED and not arena.nodes[below].proof:
+                play(tree.rules, position, tree.history, arena.actions[node.first + edge])
+        else:
+            play(tree.rules, position, tree.history, arena.actions[node.first + edge])
+            below = _visit_edge(arena, at, edge, position.seat)
+            if position.reason != RUNNING:
+                arena.nodes[below].state = EXPANDED
+                arena.nodes[below].proof = (
+                    DRAWN if position.winner == NOBODY else A_WINS + position.winner
+                )
+                if settings.solver:
+                    _prove_upwards(arena, below)
+        at = below
+        arena.nodes[at].in_flight += 1
+    leaf[0] = at
+    return LEAF
+
+
+cdef void _expand(Tree *tree, uint32_t at, const float *logits, float value) noexcept nogil:
+    # Softmax over the legal actions; `value` is for the seat to act.
+    cdef Arena *arena = &tree.arena
+    cdef Node *node = &arena.nodes[at]
+    cdef const uint16_t *actions = &arena.actions[node.first]
+    cdef float *priors = &arena.priors[node.first]
+    cdef float most = -1e30, total = 0
+    cdef int k
+    for k in range(node.edges):
+        priors[k] = logits[tree.canvas[actions[k]]]
+        if priors[k] > most:
+            most = priors[k]
+    for k in range(node.edges):
+        priors[k] = expf(priors[k] - most)
+        total += priors[k]
+    for k in range(node.edges):
+        priors[k] /= total
+    node.state = EXPANDED
+    node.value = value if node.seat == SEAT_A else -value
+    _best_unvisited_first(arena, node)
+    _back_up(arena, at, node.value)
+
+
+# --- the batch ----------------------------------------------------------------------------------
+
+@final
+cdef class SearchCore:
+    """The trees and the batch in flight. `engine.search.SearchBatch` is its public face."""
+
+    cdef Tree *trees
+    cdef readonly int tree_count
+    cdef readonly int batch_size
+    cdef readonly int area                  # points of the canvas
+    cdef readonly int rows                  # rows in flight
+    cdef Settings settings
+    cdef Statistics counts
+    cdef Arena spare                        # the other half of the copying collector
+    cdef Position *scratch
+    cdef int32_t *row_trees
+    cdef uint32_t *row_nodes
+    cdef int first_tree                     # where the next collect begins
+    cdef list held                          # Python objects whose memory the trees point into
+    cdef float *planes_at
+    cdef float *globals_at
+    cdef uint64_t *keys_at
+    cdef readonly object planes             # [batch_size, C, H, W] float32
+    cdef readonly object globals_           # [batch_size, G] float32
+    cdef readonly object keys               # [batch_size] uint64
+
+    def __cinit__(self, int trees, int batch_size, int height, int width, uint32_t nodes,
+                  dict settings):
+        cdef uint32_t edges = nodes * (height * width + OPTION_COUNT)
+        cdef Tree *tree
+        cdef int i
+        self.tree_count, self.batch_size, self.area = trees, batch_size, height * width
+        self.settings = settings
+        self.held = [None] * trees
+        self.planes = np.zeros((batch_size, PLANE_COUNT, height, width), np.float32)
+        self.globals_ = np.zeros((batch_size, GLOBAL_COUNT), np.float32)
+        self.keys = np.zeros(batch_size, np.uint64)
+        cdef float[:, :, :, ::1] planes = self.planes
+        cdef float[:, ::1] globals_ = self.globals_
+        cdef uint64_t[::1] keys = self.keys
+        self.planes_at, self.globals_at, self.keys_at = &planes[0, 0, 0, 0], &globals_[0, 0], &keys[0]
+        self.scratch = <Position *> malloc(LARGEST_POSITION)
+        self.row_trees = <int32_t *> malloc(batch_size * sizeof(int32_t))
+        self.row_nodes = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
+        self.trees = <Tree *> malloc(trees * sizeof(Tree))
+        if (self.scratch == NULL or self.row_trees == NULL or self.row_nodes == NULL
+                or self.trees == NULL):
+            raise MemoryError
+        memset(self.trees, 0, trees * sizeof(Tree))
+        if _arena_make(&self.spare, nodes, edges) < 0:
+            raise MemoryError
+        for i in range(trees):
+            tree = &self.trees[i]
+            tree.root = <Position *> malloc(LARGEST_POSITION)
+            tree.history = history_new()
+            tree.logits = <float *> malloc(MAX_ACTIONS * sizeof(float))
+            tree.gumbels = <float *> malloc(MAX_ACTIONS * sizeof(float))
+            tree.considered = <uint16_t *> malloc(MAX_ACTIONS * sizeof(uint16_t))
+            if (_arena_make(&tree.arena, nodes, edges) < 0 or tree.root == NULL
+                    or tree.history == NULL or tree.logits == NULL or tree.gumbels == NULL
+                    or tree.considered == NULL):
+                raise MemoryError
+
+    def __dealloc__(self):
+        cdef int i
+        if self.trees != NULL:
+            for i in range(self.tree_count):
+                _arena_free(&self.trees[i].arena)
+                free(self.trees[i].root)
+                history_free(self.trees[i].history)
+                free(self.trees[i].logits)
+                free(self.trees[i].gumbels)
+                free(self.trees[i].considered)
+        _arena_free(&self.spare)
+        free(self.trees)
+        free(self.scratch)
+        free(self.row_trees)
+        free(self.row_nodes)
+
+    def start(self, int index, PositionCore position, int opening):
+        """A tree with nothing but its root: this position."""
+        cdef Tree *tree = &self.trees[index]
+        tree.rules = &position.table.rules
+        tree.opening = opening
+        memcpy(tree.root, position.block, tree.rules.position_bytes)
+        if history_copy(position.history, tree.history) < 0:
+            raise MemoryError
+        tree.active = True
+        self._plant(tree)
+
+    cdef void _plant(self, Tree *tree) noexcept nogil:
+        tree.arena.node_count = tree.arena.edge_count = 0
+        tree.full = False
+        _new_node(&tree.arena, 0, tree.root.seat)
+
+    def stop(self, int index):
+        """The tree asks for nothing more."""
+        self.trees[index].active = False
+
+    def begin(self, int index, const int32_t[::1] canvas, int budget):
+        """How the root is searched next. `canvas` must stay alive: it is held here."""
+        cdef Tree *tree = &self.trees[index]
+        self.held[index] = [canvas]
+        tree.canvas = &canvas[0]
+        tree.budget = budget
+        tree.considered_count = 0
+
+    def advance(self, int index, int action, bint keep):
+        """Plays a legal action at the root; with `keep`, its subtree becomes the tree."""
+        cdef Tree *tree = &self.trees[index]
+        cdef Arena *arena = &tree.arena
+        cdef int edge = _edge_of(arena, &arena.nodes[0], action)
+        cdef Arena emptied
+        tree.considered_count = 0
+        play(tree.rules, tree.root, tree.history, action)
+        if keep and 0 <= edge < arena.nodes[0].visited and tree.root.reason == RUNNING:
+            _move_subtree(arena, arena.children[arena.nodes[0].first + edge], &self.spare)
+            emptied = tree.arena
+            tree.arena = self.spare
+            self.spare = emptied
+            tree.full = False
+        else:
+            self._plant(tree)
+        tree.active = tree.root.reason == RUNNING
+
+    def collect(self):
+        """Descends in all trees until the batch is full or nothing more is wanted; returns rows."""
+        cdef int k, index = self.first_tree
+        with nogil:
+            for k in range(self.tree_count):
+                if self.rows + self.settings.leaves_per_step > self.batch_size:
+                    break
+                self._collect_from(index)
+                index = (index + 1) % self.tree_count
+            self.first_tree = index
+            if self.rows:
+                self.counts.steps += 1
+                self.counts.evaluations += self.rows
+        return self.rows
+
+    cdef void _collect_from(self, int index) noexcept nogil:
+        cdef Tree *tree = &self.trees[index]
+        cdef int taken = 0, end
+        cdef uint32_t known, leaf = 0
+        while taken < self.settings.leaves_per_step and _wants_more(tree, &self.settings):
+            if not _has_room(tree):
+                self.counts.full += 1
+                tree.full = True
+                return
+            known = tree.history.count
+            end = _descend(tree, &self.settings, self.scratch, &leaf, &self.counts.depth)
+            if end == LEAF:
+                self._send(tree, index, leaf)
+                taken += 1
+            history_pop(tree.history, known)
+            if end == COLLISION:
+                self.counts.collisions += 1
+                return
+            self.counts.simulations += 1
+            if end == SCORED:
+                self.counts.terminals += 1
+
+    cdef void _send(self, Tree *tree, int index, uint32_t leaf) noexcept nogil:
+        # Makes the leaf, whose position is in `scratch`, the next row of the batch.
+        cdef Arena *arena = &tree.arena
+        cdef Node *node = &arena.nodes[leaf]
+        cdef uint64_t banned = 0
+        cdef int row = self.rows
+        node.first = arena.edge_count
+        node.edges = legal_actions(tree.rules, self.scratch, tree.history,
+                                   &arena.actions[node.first], &banned)
+        node.state = WAITING
+        arena.edge_count += node.edges
+        write_features(tree.rules, self.scratch, tree.opening, &arena.actions[node.first],
+                       node.edges, tree.canvas, self.area,
+                       self.planes_at + row * PLANE_COUNT * self.area,
+                       self.globals_at + row * GLOBAL_COUNT)
+        self.keys_at[row] = position_key(tree.rules, self.scratch) ^ banned
+        self.row_trees[row], self.row_nodes[row] = index, leaf
+        self.rows = row + 1
+
+    def apply(self, const float[:, ::1] logits, const float[::1] values):
+        """Answers the batch in flight; returns the trees whose root was just expanded."""
+        cdef int row
+        cdef Tree *tree
+        cdef list roots = []
+        if (logits.shape[0] != self.rows or values.shape[0] != self.rows
+                or logits.shape[1] != self.area + OPTION_COUNT):
+            raise ValueError(
+                f"apply: logits {logits.shape[0]}x{logits.shape[1]} and {values.shape[0]} values;"
+                f" the batch in flight wants {self.rows}x{self.area + OPTION_COUNT}"
+            )
+        with nogil:
+            for row in range(self.rows):
+                tree = &self.trees[self.row_trees[row]]
+                _expand(tree, self.row_nodes[row], &logits[row, 0], values[row])
+        for row in range(self.rows):
+            if self.row_nodes[row] == 0:
+                roots.append(self.row_trees[row])
+        self.rows = 0
+        return roots
+
+    def root_is_expanded(self, int index):
+        return self.trees[index].arena.nodes[0].state == EXPANDED
+
+    def settle_root(self, int index):
+        """Remembers the root's priors as they are before any noise."""
+        cdef Tree *tree = &self.trees[index]
+        cdef const Node *root = &tree.arena.nodes[0]
+        cdef uint32_t i
+        for i in range(root.first, root.first + root.edges):
+            tree.logits[tree.arena.actions[i]] = logf(max(tree.arena.priors[i], <float> 1e-30))
+
+    def mix_noise(self, int index, double[::1] noise, float fraction):
+        """Mixes a probability vector over the root's edges into its priors."""
+        cdef Arena *arena = &self.trees[index].arena
+        cdef Node *root = &arena.nodes[0]
+        cdef int k
+        root.visited_prior = 0
+        for k in range(root.edges):
+            arena.priors[root.first + k] += fraction * (noise[k] - arena.priors[root.first + k])
+            if k < root.visited:
+                root.visited_prior += arena.priors[root.first + k]
+        _best_unvisited_first(arena, root)
+
+    def set_gumbel(self, int index, const int32_t[::1] actions, const float[::1] gumbels,
+                   const int32_t[::1] considered, const int32_t[::1] schedule):
+        """Gumbel noise of the root's actions, those considered, and the visits each time wants."""
+        cdef Tree *tree = &self.trees[index]
+        cdef int k
+        for k in range(actions.shape[0]):
+            tree.gumbels[actions[k]] = gumbels[k]
+        for k in range(considered.shape[0]):
+            tree.considered[k] = considered[k]
+        tree.considered_count = considered.shape[0]
+        tree.schedule = &schedule[0]
+        self.held[index].append(schedule)
+
+    def budget(self, int index):
+        return self.trees[index].budget
+
+    def gumbels(self, int index, const int32_t[::1] actions):
+        """[n] Gumbel noise of these actions of the root."""
+        cdef int k
+        found = np.zeros(actions.shape[0], np.float32)
+        for k in range(actions.shape[0]):
+            found[k] = self.trees[index].gumbels[actions[k]]
+        return found
+
+    def finished(self, int index):
+        return bool(_is_finished(&self.trees[index], &self.settings))
+
+    def root_edges(self, int index):
+        """Arrays over the root's edges in no order: actions, visits, values, log priors, proofs.
+
+        Values are means for the seat to act (exact where proven, 0 where unvisited); proofs are +1,
+        0, -1 for that seat and 2 where unproven.
+        """
+        cdef const Tree *tree = &self.trees[index]
+        cdef const Arena *arena = &tree.arena
+        cdef const Node *root = &arena.nodes[0], *child
+        cdef float sign = 1 if root.seat == SEAT_A else -1
+        cdef int k, n = root.edges
+        actions, visits = np.zeros(n, np.int32), np.zeros(n, np.int32)
+        values, logits = np.zeros(n, np.float32), np.zeros(n, np.float32)
+        proofs = np.full(n, 2, np.int8)
+        cdef int32_t[::1] actions_at = actions, visits_at = visits
+        cdef float[::1] values_at = values, logits_at = logits
+        cdef signed char[::1] proofs_at = proofs
+        for k in range(n):
+            actions_at[k] = arena.actions[root.first + k]
+            logits_at[k] = tree.logits[actions_at[k]]
+            if k < root.visited:
+                child = &arena.nodes[arena.children[root.first + k]]
+                visits_at[k] = child.visits
+                if child.proof:
+                    values_at[k] = sign * _proven_value(child.proof)
+                    proofs_at[k] = <int> values_at[k]
+                elif child.visits:
+                    values_at[k] = sign * child.total / child.visits
+        return actions, visits, values, logits, proofs
+
+    def root_values(self, int index):
+        """(mean value, network's value, proof or 2, simulations) of the root for its seat."""
+        cdef const Node *root = &self.trees[index].arena.nodes[0]
+        cdef float sign = 1 if root.seat == SEAT_A else -1
+        mean = sign * root.total / root.visits if root.visits else 0.0
+        proof = int(sign * _proven_value(root.proof)) if root.proof else 2
+        return mean, sign * root.value, proof, max(<int32_t> root.visits - 1, 0)
+
+    def mixed_value(self, int index):
+        """Estimate of the value of the root's unvisited actions (Gumbel's completed q)."""
+        return _mixed_value(&self.trees[index], &self.settings)
+
+    def position_into(self, int index, PositionCore position):
+        """Copies the root's position and history."""
+        cdef Tree *tree = &self.trees[index]
+        memcpy(position.block, tree.root, tree.rules.position_bytes)
+        if history_copy(tree.history, position.history) < 0:
+            raise MemoryError
+
+    def node_table(self, int index):
+        """[nodes, 7] float64, in the order of their making, for tests.
+
+        Columns: parent, action that led there, visits, value for seat A, seat, proof, edges.
+        """
+        cdef const Arena *arena = &self.trees[index].arena
+        cdef const Node *node
+        cdef uint32_t i
+        cdef int k
+        table = np.zeros((arena.node_count, 7))
+        for i in range(arena.node_count):
+            node = &arena.nodes[i]
+            table[i, 0] = node.parent
+            table[i, 2], table[i, 3] = node.visits, node.total
+            table[i, 4], table[i, 5], table[i, 6] = node.seat, node.proof, node.edges
+            for k in range(node.visited):
+                table[arena.children[node.first + k], 1] = arena.actions[node.first + k]
+        return table
+
+    @property
+    def statistics(self):
+        return self.counts
+
+    @property
+    def arena_bytes(self):
+        """Size of one tree's arena when all of it is used."""
+        return (self.spare.node_capacity * sizeof(Node)
+                + self.spare.edge_capacity * (sizeof(uint16_t) + sizeof(float) + sizeof(uint32_t)))

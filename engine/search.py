@@ -1,0 +1,408 @@
+"""Batched tree search: many games' trees, one batch of leaves for the network a step.
+
+The search knows neither game nor network. A step is `collect` (fills a batch with leaf features),
+an evaluator's answer, and `apply`. Inside, both run without the GIL.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import symmetry
+from engine._search import SearchCore
+from engine.evaluators import Evaluator, Floats
+from engine.features import opening_number
+from engine.position import Position
+
+Ints = NDArray[np.int32]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SearchConfig:
+    """How trees are searched. The defaults for PUCT and noise are AlphaZero's published ones."""
+
+    #: "puct", or "gumbel": Gumbel noise with sequential halving at the root, PUCT below.
+    kind: str = "puct"
+    #: Simulations a move (counted at the root, those kept from the last move included).
+    simulations: int = 200
+    #: PUCT: exploration is c_init + log((1 + N + c_base) / c_base) (Silver et al. 2018).
+    c_init: float = 1.25
+    c_base: float = 19652.0
+    #: First-play urgency: unvisited moves are worth the parent's value less this times the square
+    #: root of the visited moves' prior mass (as in Leela Chess Zero and KataGo).
+    fpu_reduction: float = 0.25
+    #: Share of Dirichlet noise in the root's priors, where noise is asked for (Silver et al. 2018).
+    noise_fraction: float = 0.25
+    #: Dirichlet alpha is this over the number of legal actions: 0.03 on an empty 19x19 board.
+    noise_alpha_total: float = 10.83
+    #: Gumbel: actions considered at the root, and the scale of values against logits:
+    #: (c_visit + most visits) * c_scale * q, q in [0, 1] (Danihelka et al. 2022).
+    gumbel_actions: int = 16
+    gumbel_c_visit: float = 50.0
+    gumbel_c_scale: float = 1.0
+    #: Leaves that one tree may have in flight, and what each counts as meanwhile (in losses).
+    leaves_per_step: int = 1
+    virtual_loss: float = 1.0
+    #: Proven results propagate and are not searched again.
+    solver: bool = True
+    #: The network sees each search through a random symmetry of the board.
+    random_symmetry: bool = False
+    #: Nodes that a tree has room for; 0: enough for `simulations`. A full tree stops and says so.
+    arena_nodes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("puct", "gumbel"):
+            raise ValueError(f"search.kind: {self.kind!r} is neither 'puct' nor 'gumbel'")
+        for field, low in (
+            ("simulations", 1),
+            ("gumbel_actions", 2),
+            ("leaves_per_step", 1),
+            ("arena_nodes", 0),
+        ):
+            if getattr(self, field) < low:
+                raise ValueError(f"search.{field}: {getattr(self, field)} is less than {low}")
+        if not 0 <= self.noise_fraction <= 1:
+            raise ValueError(f"search.noise_fraction: {self.noise_fraction} is outside 0..1")
+        for field in ("c_base", "noise_alpha_total"):
+            if getattr(self, field) <= 0:
+                raise ValueError(f"search.{field}: {getattr(self, field)} is not positive")
+
+    @property
+    def nodes(self) -> int:
+        """Room of one tree's arena, in nodes."""
+        return self.arena_nodes or self.simulations + self.leaves_per_step + 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What a search found at its root. Arrays run over the k legal actions, ascending.
+
+    Values are expectations in [-1, 1] for the seat to act.
+    """
+
+    #: [k] action indices.
+    actions: Ints
+    #: [k] visit counts.
+    visits: Ints
+    #: [k] the network's prior probabilities, without noise.
+    priors: Floats
+    #: [k] mean values; exact where proven, 0 where unvisited.
+    q: Floats
+    #: [k] +1, 0, -1 where the action's result is proven, 2 where it is not.
+    proofs: NDArray[np.int8]
+    #: [k] training target: the visits' distribution, or Gumbel's improved policy; sums to 1.
+    policy: Floats
+    #: Mean value of the root; exact where proven.
+    value: float
+    #: The network's own value of the root.
+    network_value: float
+    #: +1, 0, -1 where the root's result is proven, else None.
+    proven: int | None
+    #: The best action.
+    action: int
+    #: Simulations that the root has seen.
+    simulations: int
+
+
+class SearchBatch:
+    """Trees of up to `trees` games on one canvas of `height` x `width` points.
+
+    `planes`, `globals_` and `keys` hold the batch in flight in their first rows: what `collect`
+    filled and `apply` wants answered.
+    """
+
+    def __init__(
+        self,
+        trees: int,
+        config: SearchConfig,
+        *,
+        height: int,
+        width: int,
+        batch_size: int | None = None,
+    ) -> None:
+        """Raises `ValueError` where a batch cannot hold the leaves of one tree."""
+        self.config = config
+        self.height, self.width = height, width
+        size = trees * config.leaves_per_step if batch_size is None else batch_size
+        if trees < 1 or size < config.leaves_per_step:
+            raise ValueError(
+                f"search: {trees} trees with {config.leaves_per_step} leaves a step"
+                f" do not fit batches of {size}"
+            )
+        self._settings = {
+            "c_init": config.c_init,
+            "c_base": config.c_base,
+            "fpu_reduction": config.fpu_reduction,
+            "virtual_loss": config.virtual_loss,
+            "gumbel_c_visit": config.gumbel_c_visit,
+            "gumbel_c_scale": config.gumbel_c_scale,
+            "leaves_per_step": config.leaves_per_step,
+            "solver": config.solver,
+        }
+        self._core = SearchCore(trees, size, height, width, config.nodes, self._settings)
+        self.planes, self.globals_, self.keys = (
+            self._core.planes,
+            self._core.globals_,
+            self._core.keys,
+        )
+        self._roots: list[Position | None] = [None] * trees
+        self._rngs = [np.random.default_rng(0)] * trees
+        self._noise = [False] * trees
+
+    def __len__(self) -> int:
+        """Number of trees."""
+        return len(self._roots)
+
+    def start(
+        self,
+        index: int,
+        position: Position,
+        seed: int,
+        simulations: int | None = None,
+        noise: bool = False,
+    ) -> None:
+        """Plants tree `index` anew at a position; `seed` governs its noise and symmetries.
+
+        Raises `ValueError` for a finished game and for a board larger than the canvas.
+        """
+        if position.outcome is not None:
+            raise ValueError("search: the game is over")
+        self._not_in_flight()
+        self._rngs[index] = np.random.default_rng(seed)
+        self._roots[index] = position.copy()
+        self._core.start(index, position._core, opening_number(position.opening))
+        self._begin(index, simulations, noise)
+
+    def advance(
+        self, index: int, action: int, simulations: int | None = None, noise: bool = False
+    ) -> None:
+        """Plays an action at the root of tree `index` and keeps what is known below it.
+
+        Gumbel search plants the tree anew: its schedule counts visits from nothing. When the game
+        ends the tree asks for nothing more. Raises `IllegalAction`.
+        """
+        self._not_in_flight()
+        position = self._root(index)
+        position.play(action)
+        self._core.advance(index, action, self.config.kind == "puct")
+        if position.outcome is None:
+            self._begin(index, simulations, noise)
+
+    def stop(self, index: int) -> None:
+        """Tree `index` asks for nothing more until it is started again."""
+        self._not_in_flight()
+        self._core.stop(index)
+
+    def collect(self) -> int:
+        """Fills the batch with leaves; returns their number, 0 when nothing needs the network."""
+        rows: int = self._core.collect()
+        return rows
+
+    def apply(self, logits: Floats, values: Floats) -> None:
+        """Answers the batch in flight: logits [n, H*W + 16], values [n] for the seats to act.
+
+        Raises `ValueError` for wrong shapes and for numbers that are not finite.
+        """
+        if not (np.isfinite(values).all() and np.isfinite(logits).all()):
+            raise ValueError("search: the evaluator returned a number that is not finite")
+        for index in self._core.apply(
+            np.ascontiguousarray(logits, np.float32), np.ascontiguousarray(values, np.float32)
+        ):
+            self._dress_root(index)
+
+    def step(self, evaluator: Evaluator) -> int:
+        """One `collect`, answered by the evaluator; returns the batch's rows."""
+        rows = self.collect()
+        if rows:
+            self.apply(
+                *evaluator.evaluate(self.planes[:rows], self.globals_[:rows], self.keys[:rows])
+            )
+        return rows
+
+    def run(self, evaluator: Evaluator) -> None:
+        """Searches until every tree has its simulations."""
+        while self.step(evaluator):
+            pass
+
+    def finished(self, index: int) -> bool:
+        """Whether tree `index` has its simulations, is proven, or is full."""
+        return self._core.finished(index)
+
+    def position(self, index: int) -> Position:
+        """A copy of the root's position."""
+        return self._root(index).copy()
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the batch was made.
+
+        steps, simulations, evaluations (rows), terminals (simulations that needed no network),
+        collisions, full (arenas found full), depth (summed over simulations).
+        """
+        return dict(self._core.statistics)
+
+    def result(self, index: int) -> SearchResult:
+        """What tree `index` knows now. Raises `ValueError` before its root was evaluated."""
+        if not self._core.root_is_expanded(index):
+            raise ValueError(f"search: tree {index} has no result before its root is evaluated")
+        edges = self._core.root_edges(index)
+        order = np.argsort(edges[0])
+        actions, visits, q, logits, proofs = (column[order] for column in edges)
+        mean, network_value, proof, simulations = self._core.root_values(index)
+        priors = _softmax(logits)
+        if self.config.kind == "gumbel":
+            scores = logits + self._sigma(visits, q)
+            best = self._gumbel_choice(index, actions, visits, scores, proofs)
+            policy = self._gumbel_policy(index, visits, logits, q, proofs)
+        else:
+            policy = _visit_policy(visits, priors, proofs, bool(self.config.solver))
+            best = int(np.lexsort((priors, q, policy))[-1])
+        return SearchResult(
+            actions=actions,
+            visits=visits,
+            priors=priors,
+            q=q,
+            proofs=proofs,
+            policy=policy,
+            value=float(mean if proof == 2 else proof),
+            network_value=float(network_value),
+            proven=None if proof == 2 else proof,
+            action=int(actions[best]),
+            simulations=simulations,
+        )
+
+    # --- the root ---
+
+    def _root(self, index: int) -> Position:
+        position = self._roots[index]
+        if position is None:
+            raise ValueError(f"search: tree {index} was not started")
+        return position
+
+    def _not_in_flight(self) -> None:
+        if self._core.rows:
+            raise ValueError("search: apply the batch in flight first")
+
+    def _begin(self, index: int, simulations: int | None, noise: bool) -> None:
+        budget = self.config.simulations if simulations is None else simulations
+        rules, rng = self._root(index).rules, self._rngs[index]
+        turn = int(rng.integers(symmetry.count(rules))) if self.config.random_symmetry else 0
+        canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
+        self._core.begin(index, canvas, budget)
+        self._noise[index] = noise
+        if self._core.root_is_expanded(index):
+            self._dress_root(index)
+
+    def _dress_root(self, index: int) -> None:
+        """Once the root's priors are known: Dirichlet or Gumbel noise on them."""
+        self._core.settle_root(index)
+        if self.config.kind == "gumbel":
+            self._draw_gumbels(index)
+        elif self._noise[index] and self.config.noise_fraction:
+            edges = len(self._core.root_edges(index)[0])
+            alpha = np.full(edges, self.config.noise_alpha_total / edges)
+            self._core.mix_noise(
+                index, self._rngs[index].dirichlet(alpha), self.config.noise_fraction
+            )
+
+    def _draw_gumbels(self, index: int) -> None:
+        actions, _, _, logits, _ = self._core.root_edges(index)
+        order = np.argsort(actions)
+        actions, logits = actions[order], logits[order]
+        gumbels = np.zeros(len(actions), np.float32)
+        if self._noise[index]:
+            gumbels = self._rngs[index].gumbel(size=len(actions)).astype(np.float32)
+        considered = min(self.config.gumbel_actions, len(actions))
+        best = np.argsort(-(gumbels + logits), kind="stable")[:considered]
+        budget = self._core.budget(index)
+        self._core.set_gumbel(
+            index, actions, gumbels, actions[best].copy(), _halving_schedule(considered, budget)
+        )
+
+    def _sigma(self, visits: Ints, q: Floats) -> Floats:
+        most = int(visits.max(initial=0))
+        scale = (self.config.gumbel_c_visit + most) * self.config.gumbel_c_scale
+        return (scale * (1 + q) / 2).astype(np.float32)
+
+    def _gumbel_choice(
+        self, index: int, actions: Ints, visits: Ints, scores: Floats, proofs: NDArray[np.int8]
+    ) -> int:
+        """Of the most visited actions the best by Gumbel + logit + q; a proven win before all."""
+        if (proofs == 1).any():
+            return int(np.flatnonzero(proofs == 1)[0])
+        open_ = proofs != -1 if (proofs != -1).any() else np.ones(len(proofs), np.bool_)
+        candidates = np.flatnonzero(open_ & (visits == visits[open_].max()))
+        totals = scores[candidates] + self._core.gumbels(index, actions[candidates])
+        return int(candidates[np.argmax(totals)])
+
+    def _gumbel_policy(
+        self, index: int, visits: Ints, logits: Floats, q: Floats, proofs: NDArray[np.int8]
+    ) -> Floats:
+        """Improved policy: softmax of logits + completed q (Danihelka et al. 2022, section 4)."""
+        forced = _forced_policy(visits, proofs)
+        if forced is not None:
+            return forced
+        mixed = self._core.mixed_value(index)
+        completed = np.where((visits > 0) | (proofs != 2), q, np.float32(mixed))
+        scores = logits + self._sigma(visits, completed)
+        scores[proofs == -1] = -np.inf if (proofs != -1).any() else 0
+        return _softmax(scores)
+
+
+def choose(result: SearchResult, temperature: float, rng: np.random.Generator) -> int:
+    """An action drawn from the policy sharpened by 1/temperature; at 0 the best one."""
+    if temperature <= 0 or result.proven is not None:
+        return result.action
+    with np.errstate(divide="ignore"):
+        weights = _softmax(np.log(result.policy.astype(np.float64)) / temperature)
+    return int(result.actions[rng.choice(len(weights), p=weights / weights.sum())])
+
+
+def _softmax(logits: NDArray[np.floating]) -> Floats:
+    weights = np.exp(logits - logits.max())
+    return (weights / weights.sum()).astype(logits.dtype)
+
+
+def _forced_policy(visits: Ints, proofs: NDArray[np.int8]) -> Floats | None:
+    """All weight on the proven wins, where there are any."""
+    wins = (proofs == 1).astype(np.float32)
+    return wins / wins.sum() if wins.any() else None
+
+
+def _visit_policy(
+    visits: Ints, priors: Floats, proofs: NDArray[np.int8], solver: bool
+) -> Floats:
+    """Visits as a distribution; proven wins take all of it, proven losses none of it."""
+    forced = _forced_policy(visits, proofs) if solver else None
+    if forced is not None:
+        return forced
+    weights = visits.astype(np.float32)
+    if solver and (proofs != -1).any():
+        weights[proofs == -1] = 0
+    if not weights.any():
+        weights = np.where(proofs == -1, np.float32(0), priors) if solver else priors
+        if not weights.any():
+            weights = priors
+    return weights / weights.sum()
+
+
+@lru_cache(maxsize=4096)
+def _halving_schedule(considered: int, simulations: int) -> Ints:
+    """[simulations]: how many visits the action that is simulated next must already have.
+
+    Sequential halving (Karnin et al. 2013, as used by Danihelka et al. 2022): about log2(considered)
+    rounds share the simulations equally; each round visits its actions in turn, and after it the
+    better half goes on.
+    """
+    schedule: list[int] = []
+    rounds = max(1, int(np.ceil(np.log2(considered))))
+    remaining, visits = considered, [0] * considered
+    while len(schedule) < simulations:
+        for _ in range(max(1, simulations // (rounds * remaining))):
+            schedule.extend(visits[:remaining])
+            visits[:remaining] = [count + 1 for count in visits[:remaining]]
+        remaining = max(min(2, considered), remaining // 2)
+    return np.array(schedule[:simulations], np.int32)
