@@ -78,7 +78,4 @@ class Player:
 
     def choose(self) -> int:
         """Think, and choose an action without playing it. Raises `ValueError` as `think` does."""
-        result = self.think()
-        if self._temperature == 0:
-            return result.action
-        return choose(result, self._temperature, self._random)
+        return choose(self.think(), self._temperature, self._random)

@@ -7,7 +7,7 @@ from engine import IllegalAction, Position
 from engine.search import SearchResult
 
 HELP = """\
-A point is its column and row, as c4. What else can be done in an opening is listed when it is your turn.
+A point is its column and row, as c4. Other choices are listed when it is your turn.
 legal  everything that you may do          hint  what the bot would do
 undo   take back to your last turn         quit  leave the game"""
 
