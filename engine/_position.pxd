@@ -16,7 +16,7 @@ cdef bint history_has(const History *history, uint64_t key) noexcept nogil
 # The start of a game.
 cdef void start(const Rules *rules, Position *position, History *history) noexcept nogil
 
-# Plays a legal action; under superko exactly one key is pushed.
+# Plays a legal action; under superko the new board is pushed where a stone may be placed on it.
 cdef void play(const Rules *rules, Position *position, History *history,
                int action) noexcept nogil
 

@@ -174,13 +174,17 @@ cdef void play(const Rules *rules, Position *position, History *history,
     elif position.phase == rules.play_phase:
         _play_pass(rules, position)
     else:
+        # A pass in an opening is no pass: it swaps, so that whoever places owns the colour placed.
         if option == TAKE_BLACK:
             position.black_seat = acting
         elif option == TAKE_WHITE:
             position.black_seat = 1 - acting
+        elif option == PASS:
+            position.black_seat = 1 - position.black_seat
         position.phase = phase.after_option[option]
     position.seat = _actor(rules, position, position.phase, position.to_play, acting)
-    if rules.superko:
+    # Where a seat only chooses, nothing can be recreated: such positions are not remembered.
+    if rules.superko and rules.phases[position.phase].after_point >= 0:
         history_push(history, position.stones_key ^ rules.seat_keys[position.seat])
     if position.reason == RUNNING:
         _judge_quiet_end(rules, position, history)
@@ -610,6 +614,9 @@ cdef class PositionCore:
         cdef int found = judge_lines(&self.table.rules, self.block,
                                      self.table.rules.cell_of[point], colour)
         return 1 if found == LINE_WINS else -1 if found == LINE_LOSES else 0
+
+    def overline_wins(self, int colour):
+        return self.table.rules.overline[colour] == OVERLINE_WINS
 
     def board(self):
         cdef const Rules *rules = &self.table.rules

@@ -14,7 +14,7 @@ from engine.rules import RuleSet
 OPTIONS = ("pass", "black", "white", "more", *(str(number) for number in range(1, 13)))
 
 _OPTION_INDEX = {name: index for index, name in enumerate(OPTIONS)}
-_POINT = re.compile(r"([a-z])([1-9][0-9]?)")
+_POINT = re.compile(r"([a-z])([0-9]{1,9})")
 
 
 class IllegalAction(ValueError):
@@ -53,7 +53,7 @@ def parse_action(rules: RuleSet, text: str) -> int:
     if match is None:
         raise IllegalAction(text[:20], "unknown-action")
     column, row = ord(match[1]) - ord("a"), int(match[2]) - 1
-    if column >= rules.width or row >= rules.height:
+    if column >= rules.width or not 0 <= row < rules.height:
         raise IllegalAction(name, "off-board")
     return row * rules.width + column
 

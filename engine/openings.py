@@ -24,7 +24,7 @@ class Phase:
     """One row of a protocol: `point` and the values of `options` name the phase that follows.
 
     `point` is None where no stone may be placed. The options `black` and `white` give the acting
-    seat that colour; `more` and an opening's `pass` only lead on to their phase.
+    seat that colour; an opening's `pass` swaps the colours; `more` only leads on to its phase.
     """
 
     name: str
@@ -71,7 +71,7 @@ def _swap_5_phases() -> tuple[Phase, ...]:
     """Swap-5: until five stones stand, place and hand the token over, or with the token pass.
 
     The seat that places hands the token over if it has it, so after a placement the other seat
-    always has it (`token-k`: k stones stand, the acting seat has the token). A pass keeps the token,
+    always has it (`token-k`: k were placed, the acting seat has the token). A pass keeps the token,
     so the next seat acts without it (`no-token-k`).
     """
     rows = [Phase(name="no-token-0", actor="A", point="token-1")]

@@ -221,10 +221,8 @@ class Position:
         if not self.actions:
             raise IndexError("no action to undo")
         actions = self.actions[:-1]
-        fresh = Position(self.rules, self.opening) if self._setup is None else self
-        self._core = fresh._core if self._setup is None else self._setup.copy()
-        self.actions = []
-        self._last = None
+        start = PositionCore(self._core.table) if self._setup is None else self._setup.copy()
+        self._core, self.actions, self._last = start, [], None
         for action in actions:
             self.play(action)
 
@@ -283,16 +281,20 @@ class Position:
         return index
 
     def _line(self) -> tuple[int, ...]:
-        """Points of all runs through the last stone that are long enough to count."""
+        """Points of the runs through the last stone that won (inside the region) or lost."""
         if self._last is None:
             return ()
         point, colour = self._last
-        stone, board = COLOURS.index(colour), self.board
-        found: set[int] = set()
+        stone, board, length = COLOURS.index(colour), self.board, self.rules.line_length
+        won, found = self._core.reason == "line", set[int]()
+        region = set(self._core.region()) if won else set(range(self.rules.points))
+        exact = won and not self._core.overline_wins(stone)
         for step in ((0, 1), (1, 0), (1, 1), (-1, 1)):
             run = _run(board, point, stone, step)
-            if len(run) >= self.rules.line_length:
-                found.update(run)
+            counted = region.intersection(run)
+            enough = len(run) == length if exact else len(run) > length or won
+            if enough and len(counted) >= length:
+                found |= counted
         return tuple(sorted(found))
 
 
