@@ -44,7 +44,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/cython-lint engine
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint engine
 	$(BIN)/lint-imports --no-cache
 	$(if $(NOTEBOOKS),$(BIN)/nbstripout --verify $(NOTEBOOKS))
 
