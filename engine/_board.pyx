@@ -48,7 +48,7 @@ cdef void _join_chains(const Rules *rules, Position *position, int cell,
 
 
 cdef void _merge(const Rules *rules, Position *position, int first, int second) noexcept nogil:
-    # The smaller chain takes the larger one's head: n stones are relabelled O(n log n) times in all.
+    # The smaller chain takes the larger one's head: n stones are relabelled O(n log n) times.
     cdef uint16_t *heads = heads_of(rules, position)
     cdef uint16_t *links = links_of(rules, position)
     cdef uint16_t *sizes = sizes_of(rules, position)

@@ -7,8 +7,7 @@ from libc.string cimport memset
 from engine._board cimport count_liberties
 from engine._position cimport RuleTable, packed_bytes, unpack
 from engine._types cimport (
-    BLACK, EMPTY, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, NOBODY, OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING,
-    OVERLINE_WINS, Position, Rules, WHITE,
+    BLACK, EMPTY, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, OPTION_COUNT, Position, Rules, WHITE,
     colours_of, heads_of, liberties_of,
 )
 

@@ -15,9 +15,9 @@ from engine._board cimport (
     Effect, clear_board, foresee, is_dead, judge_lines, place, rebuild, remove_chain,
 )
 from engine._types cimport (
-    ACTOR_A, ACTOR_B, ACTOR_OTHER, ACTOR_OWNER, BLACK, BY_FULL_BOARD, BY_LINE, BY_NO_ACTION,
+    ACTOR_A, ACTOR_OTHER, ACTOR_OWNER, BLACK, BY_FULL_BOARD, BY_LINE, BY_NO_ACTION,
     BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY, GAME_OVER, History, LEGAL, LINE_LOSES,
-    LINE_NONE, LINE_WINS, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, MAX_POINTS, NOBODY, NOT_IN_PHASE,
+    LINE_NONE, LINE_WINS, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, NOBODY, NOT_IN_PHASE,
     OCCUPIED, OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING, OVERLINE_WINS, PASS, Phase, Position,
     RUNNING, Rules, SEAT_A, SEAT_B, SUICIDE, SUPERKO, TAKE_BLACK, TAKE_WHITE, WHITE,
     colours_of, heads_of, liberties_of, mix, sizes_of,
@@ -300,7 +300,8 @@ cdef int _point_verdict(const Rules *rules, const Position *position, const Hist
     if not rules.captures:
         return LEGAL
     if not position.removed and (
-        colours[cell + rules.orthogonal[0]] == EMPTY or colours[cell + rules.orthogonal[1]] == EMPTY
+        colours[cell + rules.orthogonal[0]] == EMPTY
+        or colours[cell + rules.orthogonal[1]] == EMPTY
         or colours[cell + rules.orthogonal[2]] == EMPTY
         or colours[cell + rules.orthogonal[3]] == EMPTY
     ):
@@ -527,7 +528,8 @@ cdef class RuleTable:
             row.actor = ACTORS.index(phase.actor)
             row.after_point = -1 if phase.point is None else index[phase.point]
             for k, option in enumerate(OPTIONS):
-                row.after_option[k] = index[phase.options[option]] if option in phase.options else -1
+                after = phase.options.get(option)
+                row.after_option[k] = -1 if after is None else index[after]
 
     def _set_keys(self):
         cdef Rules *rules = &self.rules
@@ -568,7 +570,7 @@ cdef class PositionCore:
             raise MemoryError
         return twin
 
-    def set_up(self, points_black, points_white, bint white_to_play):
+    def set_up(self, black, white, bint white_to_play):
         """Puts stones on an empty board: the opening is over, the history starts here.
 
         Raises `ValueError` with the point of a chain without liberties.
@@ -576,12 +578,12 @@ cdef class PositionCore:
         cdef const Rules *rules = &self.table.rules
         cdef int point
         start(rules, self.block, self.history)
-        for colour, points in ((BLACK, points_black), (WHITE, points_white)):
+        for colour, points in ((BLACK, black), (WHITE, white)):
             for point in points:
                 colours_of(rules, self.block)[rules.cell_of[point]] = colour
         rebuild(rules, self.block)
         if rules.captures:
-            for point in (*points_black, *points_white):
+            for point in (*black, *white):
                 if is_dead(rules, self.block, rules.cell_of[point]):
                     raise ValueError(point)
         self.block.phase = rules.play_phase
@@ -601,7 +603,8 @@ cdef class PositionCore:
     def legal_actions(self):
         cdef uint16_t actions[MAX_ACTIONS]
         cdef uint64_t banned
-        cdef int count = legal_actions(&self.table.rules, self.block, self.history, actions, &banned)
+        cdef int count = legal_actions(&self.table.rules, self.block, self.history, actions,
+                                       &banned)
         found = np.empty(count, dtype=np.int32)
         cdef int32_t[::1] view = found
         cdef int i

@@ -3,13 +3,13 @@
 A simulation descends from the root by PUCT, plays real moves on a copy of the root's position, and
 ends in a new leaf (a row of the batch) or in a finished or proven position (backed up at once).
 Values are kept for seat A and change sign only where seat B chooses, so nothing assumes that seats
-alternate. Edges of a node are ordered: first those with a child, then the unvisited one with the best
-prior, then the rest; since all unvisited edges share one first-play value, this scan is exact.
+alternate. Edges of a node are ordered: first those with a child, then the unvisited one with the
+best prior, then the rest; since all unvisited edges share one first-play value, this scan is exact.
 """
 
 from cython cimport final
 from libc.math cimport expf, logf, sqrtf
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -21,7 +21,7 @@ from engine._position cimport (
     position_key,
 )
 from engine._types cimport (
-    History, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules, SEAT_A,
+    MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, SEAT_A,
 )
 
 cdef enum:                      # Node.state
@@ -144,7 +144,8 @@ cdef inline bint _is_lost(const Node *child, int seat) noexcept nogil:
     return child.proof == A_WINS + 1 - seat
 
 
-cdef inline float _edge_value(const Node *child, float sign, const Settings *settings) noexcept nogil:
+cdef inline float _edge_value(const Node *child, float sign,
+                              const Settings *settings) noexcept nogil:
     # Mean value for the choosing seat; simulations in flight count as (virtual) losses.
     cdef float count = child.visits + child.in_flight
     if child.proof and settings.solver:
@@ -153,9 +154,9 @@ cdef inline float _edge_value(const Node *child, float sign, const Settings *set
 
 
 cdef int _select(const Arena *arena, const Node *node, const Settings *settings) noexcept nogil:
-    # PUCT with the published AlphaZero form (Silver et al. 2018, supplementary materials, "Search"):
-    # Q + c * P * sqrt(N) / (1 + n), c = c_init + log((1 + N + c_base) / c_base). Unvisited edges have
-    # the parent's value less a reduction (first-play urgency).
+    # PUCT in the published AlphaZero form (Silver et al. 2018, supplementary materials, "Search"):
+    # Q + c * P * sqrt(N) / (1 + n), c = c_init + log((1 + N + c_base) / c_base). Unvisited edges
+    # have the parent's value less a reduction (first-play urgency).
     cdef float sign = 1 if node.seat == SEAT_A else -1
     cdef float played = node.visits + node.in_flight - 2     # this descent is in flight already
     cdef float explore, score, best_score = -1e30
@@ -189,8 +190,8 @@ cdef int _edge_of(const Arena *arena, const Node *node, int action) noexcept nog
 
 
 cdef float _mixed_value(const Tree *tree, const Settings *settings) noexcept nogil:
-    # The root's value for its seat, as an estimate of unvisited actions' values: the network's value
-    # and the visited actions' values weighted by prior (Danihelka et al. 2022, appendix D).
+    # The root's value for its seat, as an estimate of unvisited actions' values: the network's
+    # value and the visited actions' values weighted by prior (Danihelka et al. 2022, appendix D).
     cdef const Arena *arena = &tree.arena
     cdef const Node *node = &arena.nodes[0]
     cdef float sign = 1 if node.seat == SEAT_A else -1
@@ -424,7 +425,8 @@ cdef class SearchCore:
         cdef float[:, :, :, ::1] planes = self.planes
         cdef float[:, ::1] globals_ = self.globals_
         cdef uint64_t[::1] keys = self.keys
-        self.planes_at, self.globals_at, self.keys_at = &planes[0, 0, 0, 0], &globals_[0, 0], &keys[0]
+        self.planes_at, self.globals_at = &planes[0, 0, 0, 0], &globals_[0, 0]
+        self.keys_at = &keys[0]
         self.scratch = <Position *> malloc(LARGEST_POSITION)
         self.row_trees = <int32_t *> malloc(batch_size * sizeof(int32_t))
         self.row_nodes = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
@@ -511,9 +513,9 @@ cdef class SearchCore:
 
     def collect(self):
         """Descends in all trees until the batch is full or nothing more is wanted; returns rows."""
-        cdef int k, index = self.first_tree
+        cdef int _k, index = self.first_tree
         with nogil:
-            for k in range(self.tree_count):
+            for _k in range(self.tree_count):
                 if self.rows + self.settings.leaves_per_step > self.batch_size:
                     break
                 self._collect_from(index)
@@ -644,7 +646,8 @@ cdef class SearchCore:
         """
         cdef const Tree *tree = &self.trees[index]
         cdef const Arena *arena = &tree.arena
-        cdef const Node *root = &arena.nodes[0], *child
+        cdef const Node *root = &arena.nodes[0]
+        cdef const Node *child
         cdef float sign = 1 if root.seat == SEAT_A else -1
         cdef int k, n = root.edges
         actions, visits = np.zeros(n, np.int32), np.zeros(n, np.int32)
@@ -677,13 +680,6 @@ cdef class SearchCore:
     def mixed_value(self, int index):
         """Estimate of the value of the root's unvisited actions (Gumbel's completed q)."""
         return _mixed_value(&self.trees[index], &self.settings)
-
-    def position_into(self, int index, PositionCore position):
-        """Copies the root's position and history."""
-        cdef Tree *tree = &self.trees[index]
-        memcpy(position.block, tree.root, tree.rules.position_bytes)
-        if history_copy(tree.history, position.history) < 0:
-            raise MemoryError
 
     def node_table(self, int index):
         """[nodes, 7] float64, in the order of their making, for tests.

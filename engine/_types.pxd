@@ -122,7 +122,7 @@ cdef struct Position:
     uint8_t seat                        # who acts
     uint8_t black_seat                  # who owns Black
     uint8_t passes                      # consecutive passes in normal play, 0-2
-    uint8_t first_passer                # seat that passed first (kept under pass_tiebreak), or NOBODY
+    uint8_t first_passer                # who passed first (kept under pass_tiebreak), or NOBODY
     uint8_t removed                     # bool: some stone has left the board in this game
     uint8_t reason                      # Reason; RUNNING while the game goes on
     uint8_t winner                      # seat, or NOBODY
@@ -158,7 +158,7 @@ cdef inline uint16_t *sizes_of(const Rules *rules, const Position *position) noe
     return <uint16_t *> ((<uint8_t *> position) + rules.sizes_at)
 
 cdef inline uint64_t mix(uint64_t value) noexcept nogil:
-    # splitmix64's output function (Steele, Lea, Flood 2014): turns counters into random-looking keys.
+    # splitmix64's output function (Steele, Lea, Flood 2014): makes random-looking keys of counters.
     value += <uint64_t> 0x9E3779B97F4A7C15
     value = (value ^ (value >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     value = (value ^ (value >> 27)) * <uint64_t> 0x94D049BB133111EB

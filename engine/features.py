@@ -63,13 +63,13 @@ def decode(
     Raises `ValueError` for bytes that are no packed position of these rules, and for a canvas or
     a symmetry that does not fit.
     """
-    table = rule_table(rules, opening)
+    table, number = rule_table(rules, opening), opening_number(opening)
     planes = np.zeros((len(packed), len(PLANES), height, width), np.float32)
     globals_ = np.zeros((len(packed), len(GLOBALS)), np.float32)
     legal = np.zeros((len(packed), height * width + _features.OPTION_SLOTS), np.bool_)
     for row, data in enumerate(packed):
         actions = canvas_actions(rules, height, width, int(symmetries[row]))
-        _features.decode(table, opening_number(opening), data, actions, planes[row], globals_[row], legal[row])
+        _features.decode(table, number, data, actions, planes[row], globals_[row], legal[row])
     return planes, globals_, legal
 
 

@@ -17,7 +17,7 @@ _OPTION_INDEX = {name: index for index, name in enumerate(OPTIONS)}
 _POINT = re.compile(r"([a-z])([0-9]{1,9})")
 
 
-class IllegalAction(ValueError):
+class IllegalAction(ValueError):  # noqa: N818 - reads as what it is, as StopIteration does
     """An action that cannot be played; `reason` is one word of a closed set.
 
     Reasons: `occupied`, `suicide`, `superko`, `not-in-this-phase`, `game-over`, `off-board`,

@@ -1,4 +1,4 @@
-"""`Position`: a board with its opening phase and history, and everything that can be asked of it."""
+"""`Position`: a board with its opening phase and history, and all that can be asked of it."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ class Position:
         a chain without liberties where the rules capture.
         """
         position = cls(rules, opening)
-        stones = [[_point(rules, point) for point in points] for points in (black, white)]
+        blacks, whites = ([_point(rules, point) for point in points] for points in (black, white))
         seen: set[int] = set()
-        for point in (*stones[0], *stones[1]):
+        for point in (*blacks, *whites):
             if point in seen:
                 raise RuleError(f"setup: two stones on {notation.point_name(rules, point)}")
             seen.add(point)
         if to_play not in ("black", "white"):
             raise RuleError(f"setup.to_play: {to_play!r} is neither 'black' nor 'white'")
         try:
-            position._core.set_up(*stones, to_play == "white")
+            position._core.set_up(blacks, whites, to_play == "white")
         except ValueError as error:
             name = notation.point_name(rules, error.args[0])
             raise RuleError(f"setup: the chain at {name} has no liberty") from None

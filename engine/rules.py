@@ -48,7 +48,7 @@ class RuleSet:
     width: int
     #: Rows, 3-25.
     height: int
-    #: Stones in a row that win, 3-9; a line longer than the board is allowed (nobody can win by it).
+    #: Stones in a row that win, 3-9; one longer than the board is allowed (nobody wins by it).
     line_length: int
     #: Width of the border strip outside the region in which lines count, in points.
     gutter: int = 0
@@ -60,7 +60,8 @@ class RuleSet:
     capture: str = "none"
     #: Whether a placement may leave its own chain without liberties (needs captures).
     suicide: bool = False
-    #: Whether recreating an earlier board with the same seat to act is illegal (situational superko).
+    #: Whether recreating an earlier board with the same seat to act is illegal
+    #: (situational superko).
     superko: bool = False
     #: Whether a seat may pass; two consecutive passes end the game.
     passing: bool = False
@@ -133,7 +134,9 @@ class RuleSet:
         known = {field.name for field in dataclasses.fields(cls)}
         for field in fields:
             if field not in known:
-                raise RuleError(f"rules.{field}: no such rule; the rules are {', '.join(sorted(known))}")
+                raise RuleError(
+                    f"rules.{field}: no such rule; the rules are {', '.join(sorted(known))}"
+                )
         return dataclasses.replace(PRESETS[name], **fields)
 
     @classmethod

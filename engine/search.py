@@ -7,12 +7,11 @@ an evaluator's answer, and `apply`. Inside, both run without the GIL.
 from __future__ import annotations
 
 import dataclasses
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import symmetry
+from engine import roots, symmetry
 from engine._search import SearchCore
 from engine.evaluators import Evaluator, Floats
 from engine.features import opening_number
@@ -248,29 +247,26 @@ class SearchBatch:
         """What tree `index` knows now. Raises `ValueError` before its root was evaluated."""
         if not self._core.root_is_expanded(index):
             raise ValueError(f"search: tree {index} has no result before its root is evaluated")
-        edges = self._core.root_edges(index)
-        order = np.argsort(edges[0])
-        actions, visits, q, logits, proofs = (column[order] for column in edges)
-        mean, network_value, proof, simulations = self._core.root_values(index)
-        priors = _softmax(logits)
+        edges = self._edges(index)
         if self.config.kind == "gumbel":
-            scores = logits + self._sigma(visits, q)
-            best = self._gumbel_choice(index, actions, visits, scores, proofs)
-            policy = self._gumbel_policy(index, visits, logits, q, proofs)
+            gumbel = self._gumbel_root(index, edges)
+            best, policy = gumbel.choice(), gumbel.policy()
         else:
-            policy = _visit_policy(visits, priors, proofs, bool(self.config.solver))
-            best = int(np.lexsort((priors, q, policy))[-1])
+            policy = roots.visit_policy(edges)
+            best = roots.visit_choice(edges, policy)
+        mean, network_value, proof, simulations = self._core.root_values(index)
+        proven = None if proof == roots.UNPROVEN else proof
         return SearchResult(
-            actions=actions,
-            visits=visits,
-            priors=priors,
-            q=q,
-            proofs=proofs,
+            actions=edges.actions,
+            visits=edges.visits,
+            priors=edges.priors,
+            q=edges.q,
+            proofs=edges.proofs,
             policy=policy,
-            value=float(mean if proof == 2 else proof),
-            network_value=float(network_value),
-            proven=None if proof == 2 else proof,
-            action=int(actions[best]),
+            value=mean if proven is None else float(proven),
+            network_value=network_value,
+            proven=proven,
+            action=int(edges.actions[best]),
             simulations=simulations,
         )
 
@@ -302,54 +298,41 @@ class SearchBatch:
         if self.config.kind == "gumbel":
             self._draw_gumbels(index)
         elif self._noise[index] and self.config.noise_fraction:
-            edges = len(self._core.root_edges(index)[0])
-            alpha = np.full(edges, self.config.noise_alpha_total / edges)
-            self._core.mix_noise(
-                index, self._rngs[index].dirichlet(alpha), self.config.noise_fraction
-            )
+            count = len(self._edges(index).actions)
+            alpha = np.full(count, self.config.noise_alpha_total / count)
+            noise = self._rngs[index].dirichlet(alpha)
+            self._core.mix_noise(index, noise, self.config.noise_fraction)
 
     def _draw_gumbels(self, index: int) -> None:
-        actions, _, _, logits, _ = self._core.root_edges(index)
-        order = np.argsort(actions)
-        actions, logits = actions[order], logits[order]
-        gumbels = np.zeros(len(actions), np.float32)
+        """Gumbel noise (zeros where no noise is asked for) and the actions that it makes best."""
+        edges = self._edges(index)
+        gumbels = np.zeros(len(edges.actions), np.float32)
         if self._noise[index]:
-            gumbels = self._rngs[index].gumbel(size=len(actions)).astype(np.float32)
-        considered = min(self.config.gumbel_actions, len(actions))
-        best = np.argsort(-(gumbels + logits), kind="stable")[:considered]
-        budget = self._core.budget(index)
-        self._core.set_gumbel(
-            index, actions, gumbels, actions[best].copy(), _halving_schedule(considered, budget)
+            gumbels = self._rngs[index].gumbel(size=len(gumbels)).astype(np.float32)
+        considered = min(self.config.gumbel_actions, len(gumbels))
+        best = np.argsort(-(gumbels + edges.logits), kind="stable")[:considered]
+        schedule = roots.halving_schedule(considered, self._core.budget(index))
+        self._core.set_gumbel(index, edges.actions, gumbels, edges.actions[best], schedule)
+
+    def _edges(self, index: int) -> roots.RootEdges:
+        actions, visits, q, logits, proofs = self._core.root_edges(index)
+        order = np.argsort(actions)
+        return roots.RootEdges(
+            actions=actions[order],
+            visits=visits[order],
+            q=q[order],
+            logits=logits[order],
+            proofs=proofs[order],
         )
 
-    def _sigma(self, visits: Ints, q: Floats) -> Floats:
-        most = int(visits.max(initial=0))
-        scale = (self.config.gumbel_c_visit + most) * self.config.gumbel_c_scale
-        return (scale * (1 + q) / 2).astype(np.float32)
-
-    def _gumbel_choice(
-        self, index: int, actions: Ints, visits: Ints, scores: Floats, proofs: NDArray[np.int8]
-    ) -> int:
-        """Of the most visited actions the best by Gumbel + logit + q; a proven win before all."""
-        if (proofs == 1).any():
-            return int(np.flatnonzero(proofs == 1)[0])
-        open_ = proofs != -1 if (proofs != -1).any() else np.ones(len(proofs), np.bool_)
-        candidates = np.flatnonzero(open_ & (visits == visits[open_].max()))
-        totals = scores[candidates] + self._core.gumbels(index, actions[candidates])
-        return int(candidates[np.argmax(totals)])
-
-    def _gumbel_policy(
-        self, index: int, visits: Ints, logits: Floats, q: Floats, proofs: NDArray[np.int8]
-    ) -> Floats:
-        """Improved policy: softmax of logits + completed q (Danihelka et al. 2022, section 4)."""
-        forced = _forced_policy(visits, proofs)
-        if forced is not None:
-            return forced
-        mixed = self._core.mixed_value(index)
-        completed = np.where((visits > 0) | (proofs != 2), q, np.float32(mixed))
-        scores = logits + self._sigma(visits, completed)
-        scores[proofs == -1] = -np.inf if (proofs != -1).any() else 0
-        return _softmax(scores)
+    def _gumbel_root(self, index: int, edges: roots.RootEdges) -> roots.GumbelRoot:
+        return roots.GumbelRoot(
+            edges=edges,
+            gumbels=self._core.gumbels(index, edges.actions),
+            mixed_value=self._core.mixed_value(index),
+            c_visit=self.config.gumbel_c_visit,
+            c_scale=self.config.gumbel_c_scale,
+        )
 
 
 def choose(result: SearchResult, temperature: float, rng: np.random.Generator) -> int:
@@ -357,52 +340,5 @@ def choose(result: SearchResult, temperature: float, rng: np.random.Generator) -
     if temperature <= 0 or result.proven is not None:
         return result.action
     with np.errstate(divide="ignore"):
-        weights = _softmax(np.log(result.policy.astype(np.float64)) / temperature)
+        weights = roots.softmax(np.log(result.policy.astype(np.float64)) / temperature)
     return int(result.actions[rng.choice(len(weights), p=weights / weights.sum())])
-
-
-def _softmax(logits: NDArray[np.floating]) -> Floats:
-    weights = np.exp(logits - logits.max())
-    return (weights / weights.sum()).astype(logits.dtype)
-
-
-def _forced_policy(visits: Ints, proofs: NDArray[np.int8]) -> Floats | None:
-    """All weight on the proven wins, where there are any."""
-    wins = (proofs == 1).astype(np.float32)
-    return wins / wins.sum() if wins.any() else None
-
-
-def _visit_policy(
-    visits: Ints, priors: Floats, proofs: NDArray[np.int8], solver: bool
-) -> Floats:
-    """Visits as a distribution; proven wins take all of it, proven losses none of it."""
-    forced = _forced_policy(visits, proofs) if solver else None
-    if forced is not None:
-        return forced
-    weights = visits.astype(np.float32)
-    if solver and (proofs != -1).any():
-        weights[proofs == -1] = 0
-    if not weights.any():
-        weights = np.where(proofs == -1, np.float32(0), priors) if solver else priors
-        if not weights.any():
-            weights = priors
-    return weights / weights.sum()
-
-
-@lru_cache(maxsize=4096)
-def _halving_schedule(considered: int, simulations: int) -> Ints:
-    """[simulations]: how many visits the action that is simulated next must already have.
-
-    Sequential halving (Karnin et al. 2013, as used by Danihelka et al. 2022): about log2(considered)
-    rounds share the simulations equally; each round visits its actions in turn, and after it the
-    better half goes on.
-    """
-    schedule: list[int] = []
-    rounds = max(1, int(np.ceil(np.log2(considered))))
-    remaining, visits = considered, [0] * considered
-    while len(schedule) < simulations:
-        for _ in range(max(1, simulations // (rounds * remaining))):
-            schedule.extend(visits[:remaining])
-            visits[:remaining] = [count + 1 for count in visits[:remaining]]
-        remaining = max(min(2, considered), remaining // 2)
-    return np.array(schedule[:simulations], np.int32)

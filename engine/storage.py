@@ -1,8 +1,8 @@
 """Atomic file writes, shared by every package that stores something (standard library only).
 
-A file written here is either the old one or the new one, never a part of it, also after `kill -9` or
-a power cut: the bytes go to a temporary file in the same folder, are synced, and take the name by
-one rename; then the folder entry is synced (POSIX rename(2), fsync(2)).
+A file written here is either the old one or the new one, never a part of it, also after `kill -9`
+or a power cut: the bytes go to a temporary file in the same folder, are synced, and take the name
+by one rename; then the folder entry is synced (POSIX rename(2), fsync(2)).
 """
 
 import contextlib

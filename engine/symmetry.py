@@ -23,8 +23,8 @@ def count(rules: RuleSet) -> int:
 def canvas_actions(rules: RuleSet, height: int, width: int, symmetry: int) -> NDArray[np.int32]:
     """[num_actions]: where each action of the game lies in a network's action vector.
 
-    The network sees a canvas of `height` x `width` points with the board, turned by the symmetry, in
-    its lower left corner; its actions are the canvas points row by row, then the options.
+    The network sees a canvas of `height` x `width` points with the board, turned by the symmetry,
+    in its lower left corner; its actions are the canvas points row by row, then the options.
     Raises `ValueError` where the board does not fit or has no such symmetry. Read-only.
     """
     if not 0 <= symmetry < count(rules):

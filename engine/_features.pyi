@@ -1,0 +1,18 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from engine._position import RuleTable
+
+PLANES: tuple[str, ...]
+GLOBALS: tuple[str, ...]
+OPTION_SLOTS: int
+
+def decode(
+    table: RuleTable,
+    opening: int,
+    packed: bytes,
+    canvas: NDArray[np.int32],
+    planes: NDArray[np.float32],
+    globals_: NDArray[np.float32],
+    legal: NDArray[np.bool_],
+) -> None: ...
