@@ -3,7 +3,7 @@
 Two switches from the environment:
 
 NARABE_NATIVE=1  compiles for this machine's processor (the Makefile sets it).
-NARABE_DEBUG=1   checks bounds, None and assertions, for the tests. Indices from the end stay off in
+NARABE_DEBUG=1   checks bounds and assertions, for the tests. Indices from the end stay off in
                  every build, so that here a negative index is an error and not another element.
 """
 
@@ -40,7 +40,6 @@ DIRECTIVES = {
     "boundscheck": DEBUG,
     "wraparound": False,
     "initializedcheck": DEBUG,
-    "nonecheck": DEBUG,
     "cdivision": True,
     "embedsignature": True,
 }
