@@ -1,0 +1,191 @@
+"""From Hydra's configuration to narabe's dataclasses; nothing outside scripts/ sees a DictConfig.
+
+`Settings` is the schema of `configs/`: one node per group, with the fields of the dataclass that
+the group configures. OmegaConf checks every key and type against it; `run_config` then builds the
+dataclasses, whose own checks see impossible values.
+"""
+
+import dataclasses
+import typing
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any, Literal, Optional
+
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from engine import OPENINGS, RuleError, RuleSet
+from engine.search import SearchConfig
+from model.learner import LearnerConfig
+from model.network import NetworkConfig
+from selfplay.cluster import ClusterConfig
+from selfplay.gauntlet import GauntletConfig
+from selfplay.loop import LoopConfig, RunConfig, StopConfig
+from selfplay.replay import ReplayConfig
+from selfplay.worker import GameChoice, SelfPlayConfig
+
+
+class SettingsError(ValueError):
+    """A configuration that cannot be used; the message names the key."""
+
+
+def schema(cls: type) -> Any:
+    """A mutable twin of a configuration dataclass, with only the types that OmegaConf knows.
+
+    OmegaConf makes frozen dataclasses read-only, which would forbid overrides, and it has no
+    `Literal`; the values of a `Literal` are checked when the dataclass itself is made.
+    """
+    hints = typing.get_type_hints(cls)
+    fields: list[Any] = []
+    for item in dataclasses.fields(cls):
+        kind = hints[item.name]
+        if typing.get_origin(kind) is Literal:
+            kind = type(typing.get_args(kind)[0])
+        default: Any = MISSING if item.default is dataclasses.MISSING else item.default
+        if item.default_factory is not dataclasses.MISSING:
+            default = field(default_factory=item.default_factory)
+        fields.append((item.name, kind, default))
+    return dataclasses.make_dataclass(cls.__name__, fields, kw_only=True)
+
+
+def _node(title: str, /, **fields: tuple[Any, Any]) -> Any:
+    """A schema node from field -> (type, default); a default that is a type makes a child node."""
+    items: list[Any] = [
+        (key, kind, field(default_factory=default) if isinstance(default, type) else default)
+        for key, (kind, default) in fields.items()
+    ]
+    return dataclasses.make_dataclass(title, items, kw_only=True)
+
+
+def _rules() -> Any:
+    """Every rule, optional, and `size` for width and height."""
+    kinds = {"int": Optional[int], "bool": Optional[bool], "str": Optional[str]}  # noqa: UP045
+    rules = {item.name: (kinds[str(item.type)], None) for item in dataclasses.fields(RuleSet)}
+    del rules["name"]
+    return _node("Rules", size=(kinds["int"], None), **rules)
+
+
+#: Group -> dataclass that it becomes; the field of `RunConfig` has the group's name.
+GROUPS: dict[str, type] = {
+    "model": NetworkConfig,
+    "search": SearchConfig,
+    "selfplay": SelfPlayConfig,
+    "learner": LearnerConfig,
+    "replay": ReplayConfig,
+    "cluster": ClusterConfig,
+    "gauntlet": GauntletConfig,
+    "loop": LoopConfig,
+    "stop": StopConfig,
+}
+
+
+def _settings() -> Any:
+    rules = _rules()
+    game = _node("Game", preset=(str, MISSING), rules=(rules, rules))
+    opening = _node("Opening", name=(str, "none"))
+    groups = {name: schema(cls) for name, cls in GROUPS.items()}
+    return _node(
+        "Settings",
+        run=(str, MISSING),
+        runs=(str, "runs"),
+        seed=(int, 0),
+        game=(game, game),
+        opening=(opening, opening),
+        **{name: (twin, twin) for name, twin in groups.items()},
+    )
+
+
+#: The schema of the whole configuration.
+Settings = _settings()
+
+#: Keys that may change when a run is gone on with: they change how long, where and how often, not
+#: what is learnt. The rest would make the curves of one run two different experiments.
+CHANGEABLE = ("run", "runs", "cluster", "gauntlet", "stop")
+
+
+def run_config(settings: DictConfig) -> RunConfig:
+    """The plain configuration. Raises `SettingsError` naming the key of an impossible value."""
+    choice = game_choice(settings)
+    parts: dict[str, Any] = {}
+    for group, cls in GROUPS.items():
+        values = OmegaConf.to_container(settings[group], resolve=True)
+        assert isinstance(values, dict)
+        try:
+            parts[group] = cls(**{str(name): value for name, value in values.items()})
+        except ValueError as error:
+            message = str(error)
+            prefix = "" if message.startswith(f"{group}.") else f"{group}: "
+            raise SettingsError(prefix + message) from error
+    return RunConfig(seed=settings.seed, games=[choice], **parts)
+
+
+def game_choice(settings: DictConfig) -> GameChoice:
+    """The game and opening to play. Raises `SettingsError`."""
+    given = OmegaConf.to_container(settings.game.rules, resolve=True)
+    assert isinstance(given, dict)
+    overrides = {str(name): value for name, value in given.items() if value is not None}
+    opening = settings.opening.name
+    try:
+        rules = RuleSet.preset(settings.game.preset, **overrides)
+    except RuleError as error:
+        raise SettingsError(f"game.{str(error).removeprefix('game.')}") from error
+    if opening not in OPENINGS:
+        raise SettingsError(f"opening: {opening!r} is not one of {', '.join(OPENINGS)}")
+    return GameChoice(rules=rules, opening=opening)
+
+
+def resume(stored: str, settings: DictConfig, overridden: list[str]) -> DictConfig:
+    """The configuration of a run that goes on: the stored one with the changes asked for now.
+
+    `settings` is the configuration composed now, of which only what was given on the command line
+    counts: `overridden` are those keys and groups. Raises `SettingsError` naming the keys that
+    cannot change.
+    """
+    try:
+        old = OmegaConf.merge(OmegaConf.structured(Settings), OmegaConf.create(stored))
+    except OmegaConfBaseException as error:
+        raise SettingsError(f"the run's stored config.yaml: {one_line(error)}") from error
+    assert isinstance(old, DictConfig)
+    refused = []
+    for key, value in _leaves(settings):
+        if not any(_is_under(key, root) for root in overridden):
+            continue
+        if OmegaConf.select(old, key) == value:
+            continue
+        if any(_is_under(key, root) for root in CHANGEABLE):
+            OmegaConf.update(old, key, value)
+        else:
+            refused.append(f"{key}={value} (the run has {OmegaConf.select(old, key)!r})")
+    if refused:
+        raise SettingsError(
+            f"cannot change {', '.join(refused)} in a run that exists;"
+            " leave it out to go on, or choose another run=NAME"
+        )
+    return old
+
+
+def _is_under(key: str, root: str) -> bool:
+    return root == "" or key == root or key.startswith(root + ".")
+
+
+def _leaves(node: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """All keys in dotted form with their values."""
+    for name in map(str, node):
+        key = f"{prefix}{name}"
+        if OmegaConf.is_missing(node, name):
+            continue
+        if isinstance(node[name], DictConfig):
+            yield from _leaves(node[name], key + ".")
+        else:
+            yield key, node[name]
+
+
+def one_line(error: BaseException) -> str:
+    """What OmegaConf or Hydra says, as one line that names the key."""
+    cause = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    if cause is not None and isinstance(cause, OmegaConfBaseException):
+        text = f"{text}: {one_line(cause)}"
+    key = getattr(error, "full_key", None)
+    return f"{key}: {text}" if key and not text.startswith(key) else text

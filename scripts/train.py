@@ -1,0 +1,155 @@
+"""Train: start a run, or go on with one. `python -m scripts.train --help` says more."""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from selfplay.loop import RunConfig, StopConfig
+    from selfplay.run import RunFolder
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+
+#: Exit codes: a configuration that cannot be used; a run that failed.
+BAD_CONFIG, FAILED = 2, 1
+
+
+def main() -> None:
+    """Run the Hydra application; errors become one line on stderr."""
+    # Hydra would print its own traceback otherwise; `_explained` prints what matters of it.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        _explained(_application())
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+
+
+def _application() -> Callable[[], Any]:
+    """The Hydra application. Slow imports stand inside, so that Ctrl-C is answered at once."""
+    import hydra
+    from hydra.core.config_store import ConfigStore
+    from omegaconf import DictConfig
+
+    from scripts.settings import Settings
+
+    ConfigStore.instance().store(name="schema", node=Settings)
+
+    def train(settings: DictConfig) -> None:
+        train_once(settings)
+
+    application: Callable[[], Any] = hydra.main(
+        version_base="1.3", config_path=str(CONFIGS), config_name="train"
+    )(train)
+    return application
+
+
+def _explained(application: Callable[[], Any]) -> None:
+    """Call it; turn expected errors into one line and an exit code."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    from model.checkpoint import CheckpointError
+    from scripts.settings import SettingsError, one_line
+    from selfplay.cluster import ClusterError
+    from selfplay.run import RunError
+    from selfplay.storage import StorageError
+
+    try:
+        application()
+    except (HydraException, OmegaConfBaseException) as error:
+        _fail(one_line(error), BAD_CONFIG)
+    except SettingsError as error:
+        _fail(str(error), BAD_CONFIG)
+    except (RunError, StorageError, ClusterError, CheckpointError) as error:
+        _fail(str(error), FAILED)
+
+
+def train_once(settings: Any) -> None:
+    """Train one run to its goal, as composed by Hydra. Exits with 130 or 143 when interrupted."""
+    from hydra.core.hydra_config import HydraConfig
+
+    from scripts.display import Display
+    from scripts.interrupt import Interrupt
+    from selfplay.loop import train
+
+    settings.run = run_name(settings)
+    config, folder = open_run(settings, list(HydraConfig.get().overrides.task))
+    with folder, Interrupt() as interrupt, Display(f"narabe · {settings.run}") as display:
+        state = train(config, folder, report=display.update, stop=interrupt.requested)
+    if interrupt.requested():
+        print(f"interrupted; to go on: python -m scripts.train {where(settings)}")
+        sys.exit(interrupt.exit_code)
+    print(
+        f"{folder.path} has reached its goal: {state.games:,} games, {state.steps:,} steps,"
+        f" version {state.version}, {state.seconds / 60:.1f} minutes.\n"
+        f"  watch     tensorboard --logdir {settings.runs}\n"
+        f"  go on     python -m scripts.train {where(settings)} {longer(config.stop)}"
+    )
+
+
+def open_run(settings: Any, overrides: list[str]) -> "tuple[RunConfig, RunFolder]":
+    """Make the run's folder, or open the one that exists with its stored configuration.
+
+    `overrides` are those of the command line: what may change of them applies to a run that goes
+    on. Raises `SettingsError`, `RunError`, `StorageError`.
+    """
+    from omegaconf import OmegaConf
+
+    from scripts.settings import resume, run_config
+    from selfplay.run import RunFolder
+
+    path = Path(settings.runs) / settings.run
+    if not RunFolder.exists(path):
+        config = run_config(settings)
+        return config, RunFolder.create(path, OmegaConf.to_yaml(settings, resolve=True))
+    folder = RunFolder.open(path)
+    try:
+        settings = resume(folder.config_yaml, settings, _overridden(overrides))
+        config = run_config(settings)
+        folder.store_config(OmegaConf.to_yaml(settings, resolve=True))
+    except BaseException:
+        folder.close()
+        raise
+    return config, folder
+
+
+def where(settings: Any) -> str:
+    """The arguments that name the run."""
+    place = "" if settings.runs == "runs" else f" runs={settings.runs}"
+    return f"run={settings.run}{place}"
+
+
+def longer(stop: "StopConfig") -> str:
+    """Arguments for twice as long a run."""
+    limits = [(name, getattr(stop, name)) for name in ("minutes", "games", "steps")]
+    return " ".join(f"stop.{name}={2 * value:g}" for name, value in limits if value)
+
+
+def run_name(settings: Any) -> str:
+    """The run's name; each job of a multirun gets its own, made of its overrides."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    hydra = HydraConfig.get()
+    if hydra.mode != RunMode.MULTIRUN:
+        return str(settings.run)
+    changed = re.sub(r"[^A-Za-z0-9._=-]+", ",", hydra.job.override_dirname).strip(",")
+    return f"{settings.run}-{changed}" if changed else str(settings.run)
+
+
+def _overridden(task: list[str]) -> list[str]:
+    """The keys and groups given on the command line; "" stands for all of them."""
+    keys = [override.lstrip("+~").split("=")[0].split("@")[0] for override in task]
+    return ["" if key == "experiment" else key for key in keys]
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"narabe: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

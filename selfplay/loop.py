@@ -1,0 +1,494 @@
+"""The loop: play -> store -> train -> publish -> gauntlet.
+
+`Loop.run` is the page to read. It is the same with workers in this process (deterministic: the same
+seed gives the same games and losses) and with Ray's.
+
+A run can be killed at any instant. What a chunk of games brings is stored in the order records,
+replay, state; what a version brings in the order checkpoint, learner, state. The state is the
+commit; `recover` says how a crash between two of them is made good. So a crash costs the games that
+were under way, and the optimiser steps since the last version, which are made again.
+"""
+
+import dataclasses
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from engine.search import SearchConfig
+from model.checkpoint import Checkpoint, CheckpointMeta, GameEntry
+from model.learner import STATE_FILE, Learner, LearnerConfig
+from model.network import Network, NetworkConfig
+from model.targets import make_batch
+from selfplay.cluster import Chunk, ClusterConfig, Workers, WorkerSpec, start_workers
+from selfplay.gauntlet import Gauntlet, GauntletConfig
+from selfplay.metrics import Metrics
+from selfplay.players import checkpoint_player
+from selfplay.ratings import Estimate
+from selfplay.records import RecordLog
+from selfplay.replay import ReplayBuffer, ReplayConfig
+from selfplay.run import Rating, RunError, RunFolder, RunState, checkpoint_name, recover
+from selfplay.storage import cannot_write
+from selfplay.worker import GameChoice, SelfPlayConfig
+
+
+@dataclass(slots=True, kw_only=True)
+class StopConfig:
+    """When a run has reached its goal: at the first limit reached; 0 is no limit."""
+
+    #: Minutes of training, summed over all sessions of the run.
+    minutes: float = 0.0
+    games: int = 0
+    #: Optimiser steps.
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("minutes", "games", "steps"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"stop.{name}: {getattr(self, name)} is negative")
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopConfig:
+    """How playing and learning are geared."""
+
+    #: Training samples drawn for each new sample. KataGo (Wu 2019, arXiv:1902.10565) uses about 4.
+    reuse: float = 4.0
+    #: Samples stored before learning begins.
+    warmup: int = 2000
+    #: Optimiser steps between two weights versions.
+    publish_steps: int = 100
+    #: Weights versions between two ratings; 0 rates never.
+    rate_versions: int = 10
+    #: Threads of the learner, and of "local" self-play.
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name, low in (
+            ("warmup", 0),
+            ("publish_steps", 1),
+            ("rate_versions", 0),
+            ("threads", 1),
+        ):
+            if getattr(self, name) < low:
+                raise ValueError(f"loop.{name}: {getattr(self, name)} is less than {low}")
+        if self.reuse <= 0:
+            raise ValueError(f"loop.reuse: {self.reuse} is not positive")
+
+
+@dataclass(slots=True, kw_only=True)
+class RunConfig:
+    """Everything that determines a run."""
+
+    seed: int = 0
+    #: What is played: each game draws one entry.
+    games: list[GameChoice]
+    model: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
+    gauntlet: GauntletConfig = field(default_factory=GauntletConfig)
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    stop: StopConfig = field(default_factory=StopConfig)
+
+    @property
+    def height(self) -> int:
+        """Rows of the network's board: the most of any game."""
+        return max(choice.rules.height for choice in self.games)
+
+    @property
+    def width(self) -> int:
+        """Columns of the network's board."""
+        return max(choice.rules.width for choice in self.games)
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """What a display shows of a run that goes on."""
+
+    phase: str
+    games: int
+    samples: int
+    steps: int
+    version: int
+    seconds: float
+    """Training time, over all sessions."""
+    positions_per_second: float
+    """Self-play positions of the last seconds."""
+    evaluations_per_second: float
+    losses: dict[str, float]
+    """Means over the last steps."""
+    elo: tuple[float, float] | None
+    """The newest rating and half its 95% interval."""
+    fraction: float | None
+    """Share of the goal that is reached; None without a goal."""
+    seconds_left: float | None
+
+
+class Loop:
+    """One session of a run: from its last commit until its goal is reached or `stop` says so."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: RunFolder,
+        *,
+        report: Callable[[Progress], None] = lambda progress: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        torch.set_num_threads(config.loop.threads)
+        self.config, self.folder = config, folder
+        self._report, self._stop = report, stop
+        self.replay = ReplayBuffer(folder.folder("replay"), config.replay)
+        self.state = recover(folder, stored_samples=self.replay.total)
+        self.records = RecordLog(folder.folder("records"))
+        self.checkpoints = folder.folder("checkpoints")
+        self.learner = self.open_learner()
+        self.metrics = Metrics(folder.folder("logs"), position=self.state.samples)
+        self.metrics.config(folder.config_yaml, self.state.samples)
+        self.workers: Workers | None = None
+        self.rates = Rates()
+        self._losses: deque[dict[str, float]] = deque(maxlen=50)
+        self._started = self._clock = self._written = time.monotonic()
+        self._first_fraction = self.fraction() or 0.0
+
+    def run(self) -> RunState:
+        """Play, store, train, publish, rate, until the goal is reached. Returns the last state."""
+        self.workers = self.start_workers()
+        try:
+            while not self.is_done():
+                chunk = self.workers.collect()
+                if chunk is None:
+                    break
+                self.store(chunk)
+                while self.train():
+                    self.publish()
+                if self.rating_is_due():
+                    self.rate()
+            self.save_learner()
+            self.write_metrics()
+            self.commit()
+        finally:
+            self.workers.close()
+            self.metrics.close()
+        return self.state
+
+    # --- play, store ---
+
+    def start_workers(self) -> Workers:
+        """The workers, playing with the newest weights."""
+        self.report("starting workers")
+        config = self.config
+        spec = WorkerSpec(
+            games=config.games,
+            search=config.search,
+            selfplay=config.selfplay,
+            network=config.model,
+            height=config.height,
+            width=config.width,
+            run_seed=config.seed,
+            device="cuda" if config.cluster.gpus else "cpu",
+        )
+        workers = start_workers(
+            config.cluster, spec, first_game=self.state.next_game, stop=self._stop
+        )
+        newest = Checkpoint.load(self.checkpoints / checkpoint_name(self.state.version))
+        workers.publish(self.state.version, newest.weights)
+        return workers
+
+    def store(self, chunk: Chunk) -> None:
+        """Store a chunk: records, then replay, then the state that counts them."""
+        state = self.state
+        self.records.append(game.record for game in chunk.games)
+        for game in chunk.games:
+            self.replay.add(game.samples, version=game.record.versions[-1][1])
+            state.samples += len(game.samples)
+        self.replay.flush()
+        state.games += len(chunk.games)
+        state.evaluations += chunk.work.evaluations
+        self.commit()
+        self.metrics.played(chunk)
+        self.rates.add(chunk.work.plies, chunk.work.evaluations)
+        self.report("self-play")
+
+    def commit(self) -> None:
+        """Make all that has been stored count."""
+        now = time.monotonic()
+        self.state.seconds += now - self._clock
+        self._clock = now
+        self.state.stored = self.replay.total
+        if self.workers is not None:
+            self.state.next_game = self.workers.next_game
+        self.folder.commit(self.state)
+
+    # --- train, publish ---
+
+    def open_learner(self) -> Learner:
+        """The learner as stored; a new run's is initialised from the seed and is version 0."""
+        config, folder = self.config, self.folder.folder("learner")
+        torch.manual_seed(config.seed)
+        try:
+            learner = Learner(config.learner, Network(config.model), folder)
+        except ValueError as error:
+            raise RunError(str(error)) from error
+        if (folder / STATE_FILE).exists():
+            learner.load(folder)
+        elif self.state.version:
+            raise RunError(f"{folder / STATE_FILE} is missing: restore it or start a new run")
+        else:
+            self.save_checkpoint(learner, version=0)
+        self.state.steps = learner.steps
+        self.state.version = learner.steps // config.loop.publish_steps
+        return learner
+
+    def steps_owed(self) -> int:
+        """Optimiser steps that the set ratio of training samples to new samples still asks for."""
+        loop, state = self.config.loop, self.state
+        if state.samples < loop.warmup:
+            return 0
+        wanted = int(loop.reuse * state.samples) // self.config.learner.batch_size
+        if self.config.stop.steps:
+            wanted = min(wanted, self.config.stop.steps)
+        return wanted - state.steps
+
+    def train(self) -> bool:
+        """Make the steps owed, up to the next version's. Returns whether to publish that one."""
+        publish_steps = self.config.loop.publish_steps
+        for _ in range(self.steps_owed()):
+            if self._stop():
+                return False
+            self.step()
+            if self.state.steps % publish_steps == 0:
+                return True
+        return False
+
+    def step(self) -> None:
+        """One optimiser step. Its chances depend on the run's seed and its number only."""
+        rng = np.random.default_rng([self.config.seed, 1, self.state.steps])
+        samples = self.replay.sample(self.config.learner.batch_size, rng)
+        batch = make_batch(samples, self.config.height, self.config.width, rng)
+        metrics = self.learner.step(batch)
+        self.state.steps += 1
+        self.metrics.learned(metrics)
+        self._losses.append(metrics)
+        if self.state.steps % 5 == 0:
+            self.report("learning")
+
+    def publish(self) -> None:
+        """Store the averaged weights as a new version, then the learner; hand the version out."""
+        assert self.workers is not None
+        state = self.state
+        state.version = state.steps // self.config.loop.publish_steps
+        checkpoint = self.save_checkpoint(self.learner, state.version)
+        self.save_learner()
+        self.write_metrics()
+        self.commit()
+        self.workers.publish(state.version, checkpoint.weights)
+        self.report("publishing")
+
+    def save_checkpoint(self, learner: Learner, version: int) -> Checkpoint:
+        """Store the averaged weights as a version."""
+        meta = CheckpointMeta(
+            network=self.config.model,
+            games=[GameEntry(rules=each.rules, opening=each.opening) for each in self.config.games],
+            step=learner.steps,
+            version=version,
+            run_id=self.folder.run_id,
+        )
+        path = self.checkpoints / checkpoint_name(version)
+        checkpoint = Checkpoint(network=learner.ema_network, meta=meta)
+        try:
+            checkpoint.save(path)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        return checkpoint
+
+    def save_learner(self) -> None:
+        """Store the learner's state in place of the last one."""
+        folder = self.folder.folder("learner")
+        try:
+            self.learner.save(folder)
+        except OSError as error:
+            raise cannot_write(folder / STATE_FILE, error) from error
+
+    def write_metrics(self) -> None:
+        """One point of every curve."""
+        now = time.monotonic()
+        replay = self.replay.statistics(self.state.version)
+        workers = self.workers
+        assert workers is not None
+        others = {
+            "learn/calibration_error": self.learner.calibration.error(),
+            "replay/age": replay.age,
+            "replay/reuse": replay.reuse,
+            "replay/window": replay.window,
+            "replay/memory_mib": replay.memory / 2**20,
+            "run/games": self.state.games,
+            "run/steps": self.state.steps,
+            "run/version": self.state.version,
+            "run/minutes": self.state.seconds / 60,
+            "run/workers_replaced": workers.replaced,
+        }
+        self.metrics.write(self.state.samples, now - self._written, others)
+        self._written = now
+        self.learner.calibration.clear()
+
+    # --- gauntlet ---
+
+    def rating_is_due(self) -> bool:
+        """Whether enough versions have been published since the last rating."""
+        every, ratings = self.config.loop.rate_versions, self.state.ratings
+        last = ratings[-1].version if ratings else 0
+        return every > 0 and self.state.version >= last + every
+
+    def rate(self) -> None:
+        """Let the newest version meet the two that were rated last; version 0 is the anchor.
+
+        What was played before a crash is kept: the gauntlet's folder goes on.
+        """
+        state, config = self.state, self.config
+        newest, anchor = checkpoint_name(state.version), checkpoint_name(0)
+        opponents = [0, *(rating.version for rating in state.ratings)][-2:]
+        search = dataclasses.replace(config.search, simulations=config.gauntlet.simulations)
+        names = dict.fromkeys([anchor, *map(checkpoint_name, opponents), newest])
+        estimates = []
+        for choice in config.games:
+            gauntlet = Gauntlet(
+                [checkpoint_player(self.checkpoints / name, search) for name in names],
+                config.gauntlet,
+                self.folder.folder("gauntlet") / game_name(choice),
+                rules=choice.rules,
+                opening=choice.opening,
+                pairs=[(newest, checkpoint_name(opponent)) for opponent in opponents],
+                anchor=anchor,
+            )
+            result = gauntlet.run(lambda done, planned: self.report("gauntlet"), stop=self._stop)
+            estimates.append(result.rating(newest))
+        if self._stop() or None in estimates:
+            return
+        self.note_rating([estimate for estimate in estimates if estimate is not None])
+
+    def note_rating(self, estimates: list[Estimate]) -> None:
+        """Keep the newest version's rating: the mean over the games that the run plays."""
+        state = self.state
+        elo = float(np.mean([estimate.elo for estimate in estimates]))
+        error = float(np.linalg.norm([estimate.error for estimate in estimates])) / len(estimates)
+        state.ratings.append(
+            Rating(version=state.version, samples=state.samples, elo=elo, error=error)
+        )
+        self.metrics.rated(state.samples, elo, elo - error, elo + error)
+        self.commit()
+        self.report("gauntlet")
+
+    # --- the end, and what is shown ---
+
+    def is_done(self) -> bool:
+        """Whether the goal is reached or the run shall stop."""
+        fraction = self.fraction()
+        return self._stop() or (fraction is not None and fraction >= 1)
+
+    def fraction(self) -> float | None:
+        """Share of the goal that is reached: the furthest of the limits; None without a limit."""
+        stop, state = self.config.stop, self.state
+        reached = [
+            done / limit
+            for done, limit in (
+                (self.seconds() / 60, stop.minutes),
+                (state.games, stop.games),
+                (state.steps, stop.steps),
+            )
+            if limit
+        ]
+        return min(1.0, max(reached)) if reached else None
+
+    def seconds(self) -> float:
+        """Training time up to now, over all sessions."""
+        return self.state.seconds + time.monotonic() - self._clock
+
+    def report(self, phase: str) -> None:
+        """Tell the display how far the run has come."""
+        state, fraction = self.state, self.fraction()
+        names = ("policy_loss", "value_loss")
+        losses = {
+            name: float(np.mean([step[name] for step in self._losses]))
+            for name in names
+            if self._losses
+        }
+        left = None
+        if fraction is not None and fraction > self._first_fraction:
+            left = (1 - fraction) / (fraction - self._first_fraction)
+            left *= time.monotonic() - self._started
+        self._report(
+            Progress(
+                phase=phase,
+                games=state.games,
+                samples=state.samples,
+                steps=state.steps,
+                version=state.version,
+                seconds=self.seconds(),
+                positions_per_second=self.rates.positions,
+                evaluations_per_second=self.rates.evaluations,
+                losses=losses,
+                elo=(state.ratings[-1].elo, state.ratings[-1].error) if state.ratings else None,
+                fraction=fraction,
+                seconds_left=left,
+            )
+        )
+
+
+def game_name(choice: GameChoice) -> str:
+    """A folder name for a game with its opening."""
+    rules = choice.rules
+    return f"{rules.name}-{rules.width}x{rules.height}-{choice.opening}"
+
+
+class Rates:
+    """Positions and evaluations per second over the last `window` seconds."""
+
+    def __init__(self, window: float = 20.0) -> None:
+        self._window = window
+        self._events: deque[tuple[float, int, int]] = deque()
+        self._began = time.monotonic()
+
+    def add(self, positions: int, evaluations: int) -> None:
+        """Count what a chunk has brought."""
+        now = time.monotonic()
+        self._events.append((now, positions, evaluations))
+        while self._events[0][0] < now - self._window:
+            self._events.popleft()
+
+    def _per_second(self, column: int) -> float:
+        now = time.monotonic()
+        span = min(self._window, now - self._began)
+        recent = sum(event[column] for event in self._events if event[0] >= now - self._window)
+        return recent / span if span > 0 else 0.0
+
+    @property
+    def positions(self) -> float:
+        """Positions played per second."""
+        return self._per_second(1)
+
+    @property
+    def evaluations(self) -> float:
+        """Positions evaluated by the network per second."""
+        return self._per_second(2)
+
+
+def train(
+    config: RunConfig,
+    folder: RunFolder,
+    *,
+    report: Callable[[Progress], None] = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> RunState:
+    """Start or go on with the run in a folder until its goal is reached or `stop` returns true.
+
+    `report` is called now and then with the progress. Raises `StorageError` (a full disk),
+    `ClusterError` (workers) and the learner's errors; the folder can be gone on with after any.
+    """
+    return Loop(config, folder, report=report, stop=stop).run()

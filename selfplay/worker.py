@@ -1,0 +1,492 @@
+"""Self-play of many games at once: one evaluator, one search batch, one generator per game.
+
+Every game draws all of its chances (rule set, random opening plies, full or fast searches, search
+noise, temperature) from generators seeded with (run seed, game index), and its tree never sees
+another game. So any game of a run can be played again alone, with the same result: `play_again`.
+"""
+
+import dataclasses
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine import Position, RuleSet
+from engine.evaluators import Evaluator
+from engine.search import SearchBatch, SearchConfig, SearchResult, choose
+from model.targets import Sample
+from selfplay.records import GameRecord
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class GameChoice:
+    """One entry of the weighted list from which each self-play game draws what it plays."""
+
+    rules: RuleSet
+    opening: str = "none"
+    weight: float = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class SelfPlayConfig:
+    """How self-play games are played."""
+
+    #: Games that one worker plays at the same time; together they fill the network's batches.
+    games: int = 32
+    #: Share of plies searched in full (`search.simulations`, with root noise). The others are
+    #: searched fast and teach no policy: playout cap randomisation, Wu 2019 (arXiv:1902.10565),
+    #: section 3.1, which uses 0.25. 1 searches every ply in full.
+    full_fraction: float = 0.25
+    #: Simulations of a fast search (without noise).
+    fast_simulations: int = 32
+    #: Plies at the start of a game whose actions are drawn at `temperature`; Silver et al. 2018
+    #: (AlphaZero) use 30 at 1.0 on larger boards.
+    temperature_plies: int = 16
+    temperature: float = 1.0
+    #: Temperature of the later plies; 0 plays the action that the search prefers.
+    late_temperature: float = 0.0
+    #: Up to this many uniformly random plies (the number is drawn too) begin each game.
+    random_plies: int = 0
+    #: A seat resigns when the root values of its last `resign_plies` own plies are all below minus
+    #: this; 0 switches resignation off.
+    resign_value: float = 0.0
+    resign_plies: int = 3
+    #: Share of games in which nobody resigns, to see how often resigning would have been wrong
+    #: (Silver et al. 2017, AlphaGo Zero, Methods: 0.1).
+    never_resign_fraction: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("games", 1, 65536),
+            ("full_fraction", 0.0, 1.0),
+            ("fast_simulations", 1, 10**9),
+            ("temperature_plies", 0, 10**9),
+            ("temperature", 0.0, 100.0),
+            ("late_temperature", 0.0, 100.0),
+            ("random_plies", 0, 10**6),
+            ("resign_value", 0.0, 1.0),
+            ("resign_plies", 1, 10**6),
+            ("never_resign_fraction", 0.0, 1.0),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"selfplay.{name}: {value} is outside {low}..{high}")
+
+
+@dataclass(slots=True, kw_only=True)
+class GameStatistics:
+    """What the curves need to know about one finished game.
+
+    The arrays have one entry per searched ply, in order; values are for the seat to act then.
+    """
+
+    plies: int
+    legal_actions: np.ndarray
+    """int32 [plies searched]."""
+    full: np.ndarray
+    """bool: searched in full."""
+    network_value: np.ndarray
+    """float32: the network's value of the position before search."""
+    root_value: np.ndarray
+    """float32: search's value."""
+    outcome: np.ndarray
+    """int8: the game's result, +1, 0 or -1."""
+    entropy: np.ndarray
+    """float32: entropy of the policy target, nats."""
+    divergence: np.ndarray
+    """float32: Kullback-Leibler divergence of the network's policy from the target, nats."""
+    agreement: np.ndarray
+    """bool: search's first choice is the network's."""
+    choices: list[str]
+    """Options chosen in opening phases, as "phase:option"."""
+    would_resign: str | None = None
+    """The seat that would have resigned in a game played out to check, if any."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FinishedGame:
+    """A game's record, its training samples (one per searched ply, in order) and statistics."""
+
+    record: GameRecord
+    samples: list[Sample]
+    statistics: GameStatistics
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """What a worker did during a call of `play`; sums, so that several can be added."""
+
+    seconds: float = 0.0
+    plies: int = 0
+    evaluations: int = 0
+    """Positions that the network evaluated."""
+    batches: int = 0
+    """Calls of the evaluator."""
+    capacity: int = 0
+    """Positions that those calls could have held."""
+    search: dict[str, int] = field(default_factory=dict)
+    """`SearchBatch.statistics`, counted over this work only."""
+
+    def __iadd__(self, other: "Work") -> "Work":
+        for name in ("seconds", "plies", "evaluations", "batches", "capacity"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, count in other.search.items():
+            self.search[name] = self.search.get(name, 0) + count
+        return self
+
+
+@dataclass(slots=True, kw_only=True)
+class _Game:
+    """A game under way in one slot of the batch."""
+
+    index: int
+    rng: np.random.Generator
+    position: Position
+    choice: GameChoice
+    resigns: bool
+    full: bool = True
+    versions: list[tuple[int, int]] = field(default_factory=list)
+    plies: list["_SearchedPly"] = field(default_factory=list)
+    choices: list[str] = field(default_factory=list)
+    #: Consecutive plies of each seat with a value below the resignation threshold.
+    hopeless: dict[str, int] = field(default_factory=lambda: {"A": 0, "B": 0})
+    would_resign: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _SearchedPly:
+    seat: str
+    packed: bytes
+    result: SearchResult
+    legal_actions: int
+    full: bool
+
+
+class SelfPlay:
+    """Plays games in parallel slots; games under way stay in their slots between calls of `play`.
+
+    `height` and `width` are the network's board, at least as large as every game's. `checkpoint_id`
+    names a weights version in records.
+    """
+
+    def __init__(
+        self,
+        *,
+        games: Sequence[GameChoice],
+        search: SearchConfig,
+        config: SelfPlayConfig,
+        height: int,
+        width: int,
+        run_seed: int,
+        checkpoint_id: Callable[[int], str] = "v{:06d}".format,
+    ) -> None:
+        self.games = list(games)
+        self.search = search
+        self.config = config
+        self.run_seed = run_seed
+        self.checkpoint_id = checkpoint_id
+        weights = np.array([choice.weight for choice in games], dtype=np.float64)
+        self._chances = weights / weights.sum()
+        self._batch = SearchBatch(
+            config.games,
+            search,
+            height=height,
+            width=width,
+            batch_size=config.games * search.leaves_per_step,
+        )
+        self._slots: list[_Game | None] = [None] * config.games
+        self._indices: deque[int] = deque()
+        self._evaluator: Evaluator | None = None
+        self._version = -1
+        self._next: tuple[Evaluator, int] | None = None
+        self._counted: dict[str, int] = {}
+        self._work = Work()
+        self._finished: list[FinishedGame] = []
+
+    @property
+    def batch_size(self) -> int:
+        """The most positions that one evaluation holds."""
+        return self.config.games * self.search.leaves_per_step
+
+    @property
+    def indices_left(self) -> int:
+        """Game indices that were handed over and not started yet."""
+        return len(self._indices)
+
+    def ply(self, slot: int) -> int | None:
+        """The ply that a slot's game has come to; None where no game is under way."""
+        game = self._slots[slot]
+        return None if game is None else game.position.ply
+
+    def add_indices(self, indices: Sequence[int]) -> None:
+        """Hand over the indices of the next games to start."""
+        self._indices.extend(indices)
+
+    def set_evaluator(self, evaluator: Evaluator, version: int) -> None:
+        """Use this weights version from each game's next ply on.
+
+        Within a ply the version never changes, so that a record's `versions` say all that is needed
+        to play the game again: `play` first lets all searches under way end with the old one.
+        """
+        if self._evaluator is None:
+            self._evaluator, self._version = evaluator, version
+        else:
+            self._next = (evaluator, version)
+
+    def play(
+        self,
+        *,
+        games: int,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> tuple[list[FinishedGame], Work]:
+        """Play until `games` games have finished, the time is over, or no index is left.
+
+        Games that finish at the same step are all returned. Returns them with the work done. With a
+        limit on seconds (or `stop`) the cut, not the games, depends on the machine's speed.
+        """
+        if self._evaluator is None:
+            raise RuntimeError("SelfPlay.play: set_evaluator comes first")
+        began = time.perf_counter()
+        self._work, self._finished = Work(), []
+        if self._next is not None and not any(self._slots):
+            (self._evaluator, self._version), self._next = self._next, None
+        self._fill()
+        while len(self._finished) < games and any(self._slots):
+            self._step()
+            if time.perf_counter() - began > seconds or stop():
+                break
+        self._work.seconds = time.perf_counter() - began
+        self._work.search = self._count_search()
+        return self._finished, self._work
+
+    def _step(self) -> None:
+        """One batch through the network; then the plies of all searches that have ended."""
+        assert self._evaluator is not None
+        rows = self._batch.step(self._evaluator)
+        if rows:
+            self._work.evaluations += rows
+            self._work.batches += 1
+            self._work.capacity += self.batch_size
+        active = [i for i, game in enumerate(self._slots) if game is not None]
+        ready = [i for i in active if self._batch.finished(i)]
+        if self._next is not None:
+            if len(ready) < len(active):
+                return
+            (self._evaluator, self._version), self._next = self._next, None
+        for i in ready:
+            self._end_ply(i)
+        if ready:
+            self._fill()
+
+    def _fill(self) -> None:
+        """Start the next games in free slots."""
+        for i, game in enumerate(self._slots):
+            if game is None and self._indices:
+                self._start(i, self._indices.popleft())
+
+    def _start(self, i: int, index: int) -> None:
+        config = self.config
+        rng = game_generator(self.run_seed, index)
+        seed = int(rng.integers(1 << 63))
+        choice = self.games[int(rng.choice(len(self.games), p=self._chances))]
+        resigns = config.resign_value > 0 and rng.random() >= config.never_resign_fraction
+        position = Position(choice.rules, choice.opening)
+        if config.random_plies:
+            _play_randomly(position, int(rng.integers(config.random_plies + 1)), rng)
+        game = _Game(index=index, rng=rng, position=position, choice=choice, resigns=resigns)
+        self._slots[i] = game
+        simulations = self._begin_ply(game)
+        self._batch.start(i, position, seed, simulations=simulations, noise=game.full)
+
+    def _begin_ply(self, game: _Game) -> int:
+        """Draw whether the next search is full; note the version. Returns its simulations."""
+        game.full = bool(game.rng.random() < self.config.full_fraction)
+        if not game.versions or game.versions[-1][1] != self._version:
+            game.versions.append((game.position.ply, self._version))
+        return self.search.simulations if game.full else self.config.fast_simulations
+
+    def _end_ply(self, i: int) -> None:
+        """Play the action that slot i's search has led to; go on with the game or finish it."""
+        game, result = self._slots[i], self._batch.result(i)
+        assert game is not None
+        position = game.position
+        seat = position.seat
+        game.plies.append(
+            _SearchedPly(
+                seat=seat,
+                packed=position.pack(),
+                result=result,
+                legal_actions=len(position.legal_actions()),
+                full=game.full,
+            )
+        )
+        self._work.plies += 1
+        if self._resigns(game, seat, result.value):
+            return self._finish(i, "B" if seat == "A" else "A", "resign")
+        early = position.ply < self.config.temperature_plies
+        temperature = self.config.temperature if early else self.config.late_temperature
+        action = choose(result, temperature, game.rng)
+        if position.phase != "play" and action >= position.rules.points:
+            game.choices.append(f"{position.phase}:{position.action_name(action)}")
+        position.play(action)
+        outcome = position.outcome
+        if outcome is not None:
+            return self._finish(i, outcome.winner_seat, outcome.reason)
+        simulations = self._begin_ply(game)
+        return self._batch.advance(i, action, simulations=simulations, noise=game.full)
+
+    def _resigns(self, game: _Game, seat: str, value: float) -> bool:
+        """Whether the seat gives the game up now."""
+        threshold = self.config.resign_value
+        if not threshold:
+            return False
+        game.hopeless[seat] = game.hopeless[seat] + 1 if value < -threshold else 0
+        if game.hopeless[seat] < self.config.resign_plies:
+            return False
+        if game.resigns:
+            return True
+        game.would_resign = game.would_resign or seat
+        return False
+
+    def _finish(self, i: int, winner: str | None, reason: str) -> None:
+        game = self._slots[i]
+        assert game is not None
+        self._slots[i] = None
+        self._batch.stop(i)
+        self._finished.append(
+            FinishedGame(
+                record=self._record(game, winner, reason),
+                samples=[_sample(game, ply, winner) for ply in game.plies],
+                statistics=_statistics(game, winner),
+            )
+        )
+
+    def _record(self, game: _Game, winner: str | None, reason: str) -> GameRecord:
+        position, rules = game.position, game.choice.rules
+        checkpoint = self.checkpoint_id(game.versions[-1][1])
+        return GameRecord(
+            game=rules.name,
+            rules=rules,
+            opening=game.choice.opening,
+            actions=[position.action_name(action) for action in position.actions],
+            seats={"A": checkpoint, "B": checkpoint},
+            versions=list(game.versions),
+            result={
+                "winner_seat": winner,
+                "winner_colour": None if winner is None else position.colour_of(winner),
+                "reason": reason,
+            },
+            seed={"run": self.run_seed, "game": game.index},
+        )
+
+    def _count_search(self) -> dict[str, int]:
+        """The search's counters since the last call."""
+        now = dict(self._batch.statistics())
+        fresh = {name: count - self._counted.get(name, 0) for name, count in now.items()}
+        self._counted = now
+        return fresh
+
+
+def game_generator(run_seed: int, index: int) -> np.random.Generator:
+    """The generator from which one game of a run draws all its chances."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([run_seed, index])))
+
+
+def play_again(
+    record: GameRecord,
+    *,
+    games: Sequence[GameChoice],
+    search: SearchConfig,
+    config: SelfPlayConfig,
+    height: int,
+    width: int,
+    evaluator: Callable[[int], Evaluator],
+) -> FinishedGame:
+    """Play a recorded self-play game again from its seed, alone, under the same configuration.
+
+    `evaluator` gives the evaluator of a weights version. With the versions' weights unchanged, the
+    game returned equals the recorded one.
+    """
+    player = SelfPlay(
+        games=games,
+        search=search,
+        config=dataclasses.replace(config, games=1),
+        height=height,
+        width=width,
+        run_seed=record.seed["run"],
+    )
+    player.add_indices([record.seed["game"]])
+    (_, version), *changes = record.versions
+    player.set_evaluator(evaluator(version), version)
+    while True:
+        ply = player.ply(0)
+        if changes and ply is not None and ply + 1 == changes[0][0]:
+            version = changes.pop(0)[1]
+            player.set_evaluator(evaluator(version), version)
+        finished, _ = player.play(games=1, seconds=0)
+        if finished:
+            return finished[0]
+
+
+def _play_randomly(position: Position, plies: int, rng: np.random.Generator) -> None:
+    """Play uniformly random actions, ending before one that would end the game."""
+    for _ in range(plies):
+        position.play(int(rng.choice(position.legal_actions())))
+        if position.outcome is not None:
+            position.undo()
+            return
+
+
+def _outcome(winner: str | None, seat: str) -> int:
+    """A game's result for a seat: +1, 0 or -1."""
+    return 0 if winner is None else 1 if winner == seat else -1
+
+
+def _sample(game: _Game, ply: _SearchedPly, winner: str | None) -> Sample:
+    """The ply's training sample; that of a fast search holds no policy."""
+    taught = (ply.result.policy > 0) & ply.full
+    return Sample(
+        packed=ply.packed,
+        rules=game.choice.rules,
+        opening=game.choice.opening,
+        actions=ply.result.actions[taught],
+        policy=ply.result.policy[taught],
+        outcome=_outcome(winner, ply.seat),
+        root_value=min(1.0, max(-1.0, ply.result.value)),
+        policy_weight=1.0 if ply.full else 0.0,
+    )
+
+
+def _statistics(game: _Game, winner: str | None) -> GameStatistics:
+    plies = game.plies
+    targets = [(ply.result.policy, ply.result.priors) for ply in plies]
+    return GameStatistics(
+        plies=game.position.ply,
+        legal_actions=np.array([ply.legal_actions for ply in plies], dtype=np.int32),
+        full=np.array([ply.full for ply in plies], dtype=np.bool_),
+        network_value=np.array([ply.result.network_value for ply in plies], dtype=np.float32),
+        root_value=np.array([ply.result.value for ply in plies], dtype=np.float32),
+        outcome=np.array([_outcome(winner, ply.seat) for ply in plies], dtype=np.int8),
+        entropy=np.array([_entropy(target) for target, _ in targets], dtype=np.float32),
+        divergence=np.array([_divergence(*pair) for pair in targets], dtype=np.float32),
+        agreement=np.array(
+            [target.argmax() == priors.argmax() for target, priors in targets], dtype=np.bool_
+        ),
+        choices=game.choices,
+        would_resign=game.would_resign,
+    )
+
+
+def _entropy(policy: np.ndarray) -> float:
+    p = policy[policy > 0]
+    return float(-(p * np.log(p)).sum())
+
+
+def _divergence(target: np.ndarray, priors: np.ndarray) -> float:
+    some = target > 0
+    p, q = target[some], np.maximum(priors[some], 1e-12)
+    return float((p * np.log(p / q)).sum())
