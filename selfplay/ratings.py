@@ -98,6 +98,10 @@ class Ratings:
         """A player's rating. Raises KeyError for a player that cannot be rated."""
         return self.difference(name, self.anchor)
 
+    def get(self, name: str) -> Estimate | None:
+        """A player's rating; None for a player that cannot be rated."""
+        return None if name not in self._index else self[name]
+
     def difference(self, first: str, second: str) -> Estimate:
         """By how much the first player is rated above the second (KeyError as above).
 

@@ -1,0 +1,115 @@
+"""Players of a gauntlet: checkpoints, exported bots, plain tree search, random choice."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine import RuleSet
+from engine.evaluators import Evaluator, UniformEvaluator
+from engine.search import SearchConfig
+from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
+from model.evaluator import TorchEvaluator
+
+Game = tuple[RuleSet, str]
+"""A rule set and the name of its opening protocol."""
+
+BUCKET = 16
+"""Positions that a network sees at once: few games leave little of a batch empty."""
+
+
+class PlayerError(ValueError):
+    """A player that cannot take part; the message says who, why and what to do."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Player:
+    """Who takes part in a gauntlet, under which name, and how it comes to its actions."""
+
+    name: str
+    #: How it searches; None: it plays legal actions at random.
+    search: SearchConfig | None
+    #: Makes its evaluator; called once, before its first search.
+    evaluator: Callable[[], Evaluator] = UniformEvaluator
+    #: Temperature after the gauntlet's opening plies; 0: always what the search thinks best.
+    temperature: float = 0.0
+    #: What it can play; None: everything.
+    games: list[Game] | None = None
+    #: What distinguishes it from another player, JSON values: results are not mixed up when a
+    #: gauntlet goes on with another player of the same name.
+    identity: dict[str, Any] = field(default_factory=dict)
+
+    def check(self, rules: RuleSet, opening: str) -> None:
+        """Raises PlayerError if the player was not made for this game."""
+        if self.games is not None and (rules, opening) not in self.games:
+            known = "; ".join(describe(*game) for game in self.games)
+            raise PlayerError(
+                f"player {self.name} plays {known or 'no game'}, not {describe(rules, opening)};"
+                " give players of one game, or the game's rules as options"
+            )
+
+
+def describe(rules: RuleSet, opening: str) -> str:
+    """A game in words: its preset with the rules that differ from it, and the opening."""
+    preset = RuleSet.preset(rules.name).to_json()
+    changes = [
+        f"{name}={value}" for name, value in rules.to_json().items() if value != preset[name]
+    ]
+    return " ".join([rules.name, *changes, f"with opening {opening}"])
+
+
+def random_player() -> Player:
+    """Plays legal actions with equal chances."""
+    return Player(name="random", search=None, identity={"kind": "random"})
+
+
+def mcts_player(simulations: int, *, name: str = "") -> Player:
+    """Plain tree search: PUCT with equal priors, and the value 0 for all but finished games.
+
+    Most of its visits are equal until it sees an end of the game, so first-play urgency is off
+    (every action is worth a look) and a little temperature draws among equals, instead of taking
+    the last in order, which would be a pass. Raises PlayerError without any simulation.
+    """
+    if simulations < 1:
+        raise PlayerError(f"player mcts:{simulations}: needs at least 1 simulation")
+    search = SearchConfig(simulations=simulations, fpu_reduction=0.0)
+    return Player(
+        name=name or f"mcts:{simulations}",
+        search=search,
+        temperature=0.1,
+        identity={"kind": "mcts", "search": dataclasses.asdict(search)},
+    )
+
+
+def checkpoint_player(
+    path: Path | str, search: SearchConfig, *, name: str = "", device: str = "cpu"
+) -> Player:
+    """A stored network with a search. Raises PlayerError if the checkpoint cannot be used."""
+    try:
+        checkpoint = Checkpoint.load(path, device)
+    except CheckpointError as error:
+        raise PlayerError(str(error)) from error
+    return network_player(
+        checkpoint, search, name=name or checkpoint_stem(path).name, device=device
+    )
+
+
+def network_player(
+    checkpoint: Checkpoint, search: SearchConfig, *, name: str, device: str = "cpu"
+) -> Player:
+    """A network in memory with a search. It is copied at the first search, so train on a copy."""
+    network, meta = checkpoint.network, checkpoint.meta
+    return Player(
+        name=name,
+        search=search,
+        evaluator=lambda: TorchEvaluator(network, device, BUCKET),
+        games=[(entry.rules, entry.opening) for entry in meta.games],
+        identity={
+            "kind": "checkpoint",
+            "run_id": meta.run_id,
+            "version": meta.version,
+            "step": meta.step,
+            "search": dataclasses.asdict(search),
+        },
+    )
