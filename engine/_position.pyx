@@ -382,8 +382,8 @@ cdef uint64_t position_key(const Rules *rules, const Position *position) noexcep
 
 # --- packing ------------------------------------------------------------------------------------
 # Bytes 0-15: version, width, height, phase, to_play, seat, black_seat, passes, first_passer,
-# removed, ko point (little endian, 0xFFFF: none), ply (little endian, 32 bits). Then bit sets, least
-# significant bit first, each padded to bytes: black points, white points, legal actions.
+# removed, ko point (little endian, 0xFFFF: none), ply (little endian, 32 bits). Then bit sets,
+# least significant bit first, each padded to bytes: black points, white points, legal actions.
 
 cdef int packed_bytes(const Rules *rules) noexcept nogil:
     return PACK_HEADER + 2 * ((rules.points + 7) // 8) + (rules.actions + 7) // 8

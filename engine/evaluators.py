@@ -50,10 +50,9 @@ class HashEvaluator:
         """Logits in [-2, 2) and values in [-1, 1), as `Evaluator.evaluate` states."""
         _, _, height, width = planes.shape
         actions = np.arange(height * width + len(OPTIONS) + 1, dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            offset = np.uint64(self.seed) * np.uint64(0x9E3779B97F4A7C15)
-            seeds: Keys = keys[:, None] + offset + actions * np.uint64(0xD1B54A32D192ED03)
-            hashes = _mix(seeds)
+        offset = np.array([self.seed], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        seeds: Keys = np.add(keys[:, None] + offset, actions * np.uint64(0xD1B54A32D192ED03))
+        hashes = _mix(seeds)
         # 24 bits fit a float32 exactly, so the numbers are the same everywhere.
         units = (hashes >> np.uint64(40)).astype(np.float32) / np.float32(1 << 23) - np.float32(1)
         return np.ascontiguousarray(2 * units[:, :-1]), np.ascontiguousarray(units[:, -1])

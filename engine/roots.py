@@ -69,7 +69,7 @@ def visit_choice(root: RootEdges, policy: Floats) -> int:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class GumbelRoot:
-    """A root as Gumbel search reads it (Danihelka et al. 2022, "Policy improvement by planning")."""
+    """A root as Gumbel search reads it (Danihelka et al. 2022, "Policy improvement ...")."""
 
     edges: RootEdges
     #: [k] the Gumbel noise of this search.
@@ -83,6 +83,15 @@ class GumbelRoot:
         """Values on the scale of logits: (c_visit + most visits) * c_scale * q, q in [0, 1]."""
         scale = (self.c_visit + int(self.edges.visits.max(initial=0))) * self.c_scale
         return (scale * (1 + q) / 2).astype(np.float32)
+
+    def _completed(self) -> Floats:
+        """[k] values, the mixed value standing in for those not known."""
+        known = (self.edges.visits > 0) | (self.edges.proofs != UNPROVEN)
+        return np.where(known, self.edges.q, np.float32(self.mixed_value))
+
+    def value(self) -> float:
+        """Value of the improved policy. The plain mean would count halving's discarded actions."""
+        return float(self.policy() @ self._completed())
 
     def choice(self) -> int:
         """Index of the most visited action best by Gumbel + logit + q; a proven win before all."""
@@ -98,9 +107,7 @@ class GumbelRoot:
         forced = self.edges.forced()
         if forced is not None:
             return forced
-        known = (self.edges.visits > 0) | (self.edges.proofs != UNPROVEN)
-        completed = np.where(known, self.edges.q, np.float32(self.mixed_value))
-        scores = self.edges.logits + self._sigma(completed)
+        scores = self.edges.logits + self._sigma(self._completed())
         return softmax(np.where(self.edges.open(), scores, np.float32(-np.inf)))
 
 

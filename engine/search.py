@@ -95,7 +95,8 @@ class SearchResult:
     proofs: NDArray[np.int8]
     #: [k] training target: the visits' distribution, or Gumbel's improved policy; sums to 1.
     policy: Floats
-    #: Mean value of the root; exact where proven.
+    #: Value of the root: exact where proven, else the mean of its simulations (PUCT) or the
+    #: improved policy's value (Gumbel).
     value: float
     #: The network's own value of the root.
     network_value: float
@@ -235,6 +236,19 @@ class SearchBatch:
         """A copy of the root's position."""
         return self._root(index).copy()
 
+    def tree(self, index: int) -> NDArray[np.float64]:
+        """[nodes, 7]: tree `index` in the order in which its nodes were made, the root first.
+
+        Columns: parent, action that led there (0 for the root), visits, sum of values for seat A,
+        seat (0 is A), proof (0 none, 1 A wins, 2 B wins, 3 draw), number of legal actions.
+        """
+        return self._core.node_table(index)
+
+    @property
+    def tree_bytes(self) -> int:
+        """Memory of one tree when its arena is full; untouched parts of it cost nothing."""
+        return self._core.arena_bytes
+
     def statistics(self) -> dict[str, int]:
         """Counts since the batch was made.
 
@@ -248,13 +262,13 @@ class SearchBatch:
         if not self._core.root_is_expanded(index):
             raise ValueError(f"search: tree {index} has no result before its root is evaluated")
         edges = self._edges(index)
+        mean, network_value, proof, simulations = self._core.root_values(index)
         if self.config.kind == "gumbel":
             gumbel = self._gumbel_root(index, edges)
-            best, policy = gumbel.choice(), gumbel.policy()
+            best, policy, value = gumbel.choice(), gumbel.policy(), gumbel.value()
         else:
-            policy = roots.visit_policy(edges)
+            policy, value = roots.visit_policy(edges), mean
             best = roots.visit_choice(edges, policy)
-        mean, network_value, proof, simulations = self._core.root_values(index)
         proven = None if proof == roots.UNPROVEN else proof
         return SearchResult(
             actions=edges.actions,
@@ -263,7 +277,7 @@ class SearchBatch:
             q=edges.q,
             proofs=edges.proofs,
             policy=policy,
-            value=mean if proven is None else float(proven),
+            value=value if proven is None else float(proven),
             network_value=network_value,
             proven=proven,
             action=int(edges.actions[best]),
