@@ -22,10 +22,19 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from engine import OPENINGS, RuleError, RuleSet
 from engine.features import FEATURES_VERSION
 from engine.storage import atomic_write, atomic_write_json
+from model.games import GameEntry
 from model.network import Network, NetworkConfig
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointMeta",
+    "GameEntry",
+    "checkpoint_stem",
+    "read_meta",
+]
 
 FORMAT = 1
 """Raised by one whenever older code could not read what is written."""
@@ -33,27 +42,6 @@ FORMAT = 1
 
 class CheckpointError(Exception):
     """A checkpoint that cannot be used; one line naming the file, the reason and what to do."""
-
-
-@dataclass(slots=True, kw_only=True, frozen=True)
-class GameEntry:
-    """One game that a network is trained on."""
-
-    rules: RuleSet
-    opening: str = "none"
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"game", "rules", "opening"}` as in game records."""
-        return {"game": self.rules.name, "rules": self.rules.to_json(), "opening": self.opening}
-
-    @classmethod
-    def from_json(cls, data: Any) -> GameEntry:
-        """The inverse of `to_json`. Raises RuleError for what is no such object."""
-        if not isinstance(data, dict) or not isinstance(data.get("rules"), dict):
-            raise RuleError("rule_sets: not a list of games")
-        if data.get("opening") not in OPENINGS:
-            raise RuleError(f"opening: {data.get('opening')!r} is not known")
-        return cls(rules=RuleSet.from_json(data["rules"]), opening=data["opening"])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -175,7 +163,8 @@ def _read_json(file: Path) -> dict[str, Any]:
         raise CheckpointError(f"{file}: damaged, format {form!r}; use another checkpoint")
     if form > FORMAT:
         raise CheckpointError(
-            f"{file}: written by a newer narabe (format {form}, this one reads {FORMAT}); update narabe"
+            f"{file}: written by a newer narabe (format {form}, this one reads {FORMAT});"
+            " update narabe"
         )
     return stored
 

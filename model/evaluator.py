@@ -35,7 +35,7 @@ class TorchEvaluator:
         self.device = torch.device(device)
         self._network = Network(network.config)
         self._network.load_state_dict(network.state_dict())
-        self._network.to(self.device).eval().requires_grad_(False)
+        self._network.to(self.device).channels_last().eval().requires_grad_(False)
         #: Input buffers by canvas (H, W): the same memory serves every call.
         self._buffers: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
 
@@ -44,7 +44,9 @@ class TorchEvaluator:
 
         Raises RuntimeError where names or shapes are others.
         """
-        self._network.load_state_dict({name: torch.as_tensor(value) for name, value in weights.items()})
+        self._network.load_state_dict(
+            {name: torch.as_tensor(value) for name, value in weights.items()}
+        )
 
     @torch.inference_mode()
     def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
@@ -64,8 +66,9 @@ class TorchEvaluator:
         """One pass of the network over at most `batch_size` rows."""
         count, _, height, width = planes.shape
         if (height, width) not in self._buffers:
+            shape = (self.batch_size, len(PLANES), height, width)
             self._buffers[height, width] = (
-                torch.zeros(self.batch_size, len(PLANES), height, width),
+                torch.zeros(shape).contiguous(memory_format=torch.channels_last),
                 torch.zeros(self.batch_size, len(GLOBALS)),
             )
         padded_planes, padded_globals = self._buffers[height, width]

@@ -1,4 +1,4 @@
-"""The learner: one optimiser step at a time, averaged weights to play with, and a state that goes on.
+"""The learner: optimiser steps, averaged weights to play with, and a state to go on from.
 
 What is stored between sessions is one safetensors file: tensors as tensors, everything else as JSON
 in its header. After `load` training continues bit for bit on the same machine's CPU.
@@ -112,10 +112,13 @@ class Learner:
     """Trains a network and keeps the average of its weights."""
 
     def __init__(self, config: LearnerConfig, network: Network, folder: Path | str = ".") -> None:
-        """Train this network, which is moved to the device; bad batches are stored in `folder`."""
+        """Train this network, which is moved to the device; bad batches are stored in `folder`.
+
+        Raises ValueError for a device that is not there.
+        """
         self.config = config
         self.device = _device(config.device)
-        self.network = network.to(self.device).train()
+        self.network = network.to(self.device).channels_last().train()
         #: The network that plays: an average of the weights over recent steps.
         self.ema_network = Network(network.config).to(self.device).eval().requires_grad_(False)
         self.ema_network.load_state_dict(network.state_dict())
@@ -143,7 +146,12 @@ class Learner:
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), config.clip_norm or math.inf)
-        metrics = {"loss": loss.item(), **losses.metrics(), "gradient_norm": norm.item(), "lr": rate}
+        metrics = {
+            "loss": loss.item(),
+            **losses.metrics(),
+            "gradient_norm": norm.item(),
+            "lr": rate,
+        }
         self._check(metrics, batch)
         self._optimizer.step()
         self.steps += 1
@@ -194,7 +202,8 @@ class Learner:
         """Losses and value logits [B, 3] of a batch on the device."""
         mixed = self.config.mixed_precision and self.device.type == "cuda"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
-            policy_logits, value_logits = self.network(batch.planes, batch.globals_)
+            planes = batch.planes.contiguous(memory_format=torch.channels_last)
+            policy_logits, value_logits = self.network(planes, batch.globals_)
         losses = compute_losses(policy_logits, value_logits, batch, value_mix=self.config.value_mix)
         return losses, value_logits
 
@@ -226,8 +235,9 @@ class Learner:
     def _average(self) -> None:
         """Move the averaged weights; at first faster, so that the start is forgotten."""
         decay = min(self.config.ema_decay, self.steps / (self.steps + 9))
-        average = list(self.ema_network.parameters())
-        torch._foreach_lerp_(average, list(self.network.parameters()), 1 - decay)
+        average: list[Tensor] = list(self.ema_network.parameters())
+        newest: list[Tensor] = list(self.network.parameters())
+        torch._foreach_lerp_(average, newest, 1 - decay)
 
     def _tensors(self) -> dict[str, Tensor]:
         """Every tensor of the state by name."""
@@ -276,7 +286,9 @@ def _optimizer(config: LearnerConfig, network: Network) -> torch.optim.Optimizer
         {"params": biases, "weight_decay": 0.0},
     ]
     if config.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, nesterov=config.momentum > 0)
+        return torch.optim.SGD(
+            groups, lr=config.lr, momentum=config.momentum, nesterov=config.momentum > 0
+        )
     return torch.optim.AdamW(groups, lr=config.lr)
 
 

@@ -32,7 +32,7 @@ class Losses:
     """Share of samples where network and search prefer the same action. No gradient."""
 
     def metrics(self) -> dict[str, float]:
-        """Plain numbers, with the policy's KL divergence from search's (cross entropy less entropy)."""
+        """Plain numbers, with the KL divergence of the network's policy from search's."""
         values = torch.stack(
             [
                 self.policy.detach(),
@@ -146,7 +146,7 @@ class Calibration:
         ]
 
     def error(self) -> float:
-        """Expected calibration error: mean |predicted - actual| over bins, by weight; 0 if empty."""
+        """Expected calibration error: weighted mean of |predicted - actual|; 0 if empty."""
         table = self.table()
         total = sum(weight for _, _, weight in table)
         gaps = sum(abs(predicted - actual) * weight for predicted, actual, weight in table)

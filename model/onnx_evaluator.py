@@ -85,9 +85,7 @@ def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only
     try:
-        session = onnxruntime.InferenceSession(
-            path, options, providers=["CPUExecutionProvider"]
-        )
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's own exceptions have no common base but this
         raise OnnxError(
             f"{path}: truncated or no ONNX network; export the bot again with scripts.export"
