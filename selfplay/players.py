@@ -1,7 +1,8 @@
 """Players of a gauntlet: checkpoints, exported bots, plain tree search, random choice."""
 
 import dataclasses
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 from engine import RuleSet
 from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchConfig
+from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
 from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
 from model.evaluator import TorchEvaluator
+from model.games import GameEntry
+from model.onnx_evaluator import OnnxError, OnnxEvaluator
 
 Game = tuple[RuleSet, str]
 """A rule set and the name of its opening protocol."""
@@ -104,7 +108,7 @@ def network_player(
         name=name,
         search=search,
         evaluator=lambda: TorchEvaluator(network, device, BUCKET),
-        games=[(entry.rules, entry.opening) for entry in meta.games],
+        games=_games(meta.games),
         identity={
             "kind": "checkpoint",
             "run_id": meta.run_id,
@@ -113,3 +117,75 @@ def network_player(
             "search": dataclasses.asdict(search),
         },
     )
+
+
+def bot_player(
+    folder: Path | str, *, simulations: int | None = None, name: str = "", threads: int = 1
+) -> Player:
+    """An exported bot with its own search, or another number of simulations.
+
+    Raises PlayerError if the folder cannot be used.
+    """
+    folder = Path(folder)
+    try:
+        meta = read_bot(folder)
+        evaluator = OnnxEvaluator(folder / NETWORK_FILE, threads=threads, batch_size=BUCKET)
+    except (BotError, OnnxError) as error:
+        raise PlayerError(str(error)) from error
+    search = meta.search
+    if simulations is not None:
+        search = dataclasses.replace(search, simulations=simulations)
+    return Player(
+        name=name or meta.name,
+        search=search,
+        evaluator=lambda: evaluator,
+        games=_games(meta.games),
+        identity={
+            "kind": "bot",
+            "network": meta.network_sha256,
+            "search": dataclasses.asdict(search),
+        },
+    )
+
+
+def players_of(
+    specs: Sequence[str],
+    search: SearchConfig,
+    *,
+    simulations: int | None = None,
+    device: str = "cpu",
+) -> list[Player]:
+    """The players that texts name: `random`, `mcts:N`, a bot's folder, or a checkpoint's path.
+
+    Checkpoints search as `search` says; `simulations`, where given, goes for them and for bots.
+    Where two would have the same name, each is called by its text. Raises PlayerError.
+    """
+    if simulations is not None:
+        search = dataclasses.replace(search, simulations=simulations)
+    players = []
+    for spec in specs:
+        if spec == "random":
+            player = random_player()
+        elif spec.startswith("mcts:"):
+            player = mcts_player(_number(spec))
+        elif is_bot(spec):
+            player = bot_player(spec, simulations=simulations)
+        else:
+            player = checkpoint_player(spec, search, device=device)
+        players.append(player)
+    counts = Counter(player.name for player in players)
+    for player, spec in zip(players, specs, strict=True):
+        if counts[player.name] > 1:
+            player.name = spec
+    return players
+
+
+def _number(spec: str) -> int:
+    text = spec.removeprefix("mcts:")
+    if not text.isdecimal():
+        raise PlayerError(f"player {spec}: after 'mcts:' comes the number of simulations")
+    return int(text)
+
+
+def _games(entries: list[GameEntry]) -> list[Game]:
+    return [(entry.rules, entry.opening) for entry in entries]

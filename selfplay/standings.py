@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
 from engine import Position
@@ -104,8 +105,8 @@ class GauntletResult:
 
     def ranking(self) -> Table:
         """The players, best first."""
-        table = Table(title=f"Ratings (anchor: {self.anchor})")
-        table.add_column("player")
+        table = Table(title=f"Ratings, {self.anchor} at 0", box=box.SIMPLE_HEAD)
+        table.add_column("player", overflow="fold")
         for name in ("Elo ± 95%", "games", "wins", "draws", "losses", "score"):
             table.add_column(name, justify="right")
         ratings = {name: self.rating(name) for name in self.players}
@@ -118,13 +119,12 @@ class GauntletResult:
 
     def table(self, player: str | None = None) -> Table:
         """One row for each pair, or for each opponent of one player."""
-        title = f"Games of {player}" if player else "Games"
-        table = Table(title=f"{title} (wins-draws-losses)")
-        if not player:
-            table.add_column("player")
-        table.add_column("opponent")
-        for name in ("games", "all", "as A", "as B", "as Black", "as White", "Elo ± 95%"):
-            table.add_column(name, justify="right")
+        title = f"Wins-draws-losses of {player or 'the player'}, by its seat and by its colour"
+        table = Table(title=title, box=box.SIMPLE_HEAD)
+        for name in ("opponent",) if player else ("player", "opponent"):
+            table.add_column(name, overflow="fold")
+        for name in ("games", "all", "A", "B", "Black", "White", "Elo ± 95%"):
+            table.add_column(name, justify="right", no_wrap=True)
         for pair in self.pairs_of(player) if player else self.pairs:
             names = [pair.second] if player else [pair.first, pair.second]
             scores = [pair.score, *(pair.sides[side] for side in SIDES)]
