@@ -46,7 +46,10 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ply:
-    """What one action did to the board: the points whose stones left it, ascending."""
+    """What one action did to the board: the points whose stones left it, ascending.
+
+    A suicide's own stones are among them, the one just placed too.
+    """
 
     action: int
     captured: list[int]
@@ -213,6 +216,8 @@ class Position:
         self._core.play(index)
         self.actions.append(index)
         self._last = (index, colour) if index < self.rules.points else None
+        if self._last is not None:
+            before[index] = COLOURS.index(colour)
         captured = np.flatnonzero((before != 0) & (self.board.ravel() == 0))
         return Ply(action=index, captured=[int(point) for point in captured])
 
