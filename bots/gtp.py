@@ -10,14 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
+from bots.loading import Game
 from bots.player import Player
 from engine import OPTIONS, IllegalAction, Position, RuleSet
 
 #: Columns as GTP letters them: 25, without I.
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
-
-#: What can be played: the rules and the name of the opening protocol.
-Game = tuple[RuleSet, str]
 
 _COLOURS = {"b": "black", "black": "black", "w": "white", "white": "white"}
 _VERTEX = re.compile(r"([a-hj-z])([1-9][0-9]?)")
@@ -66,9 +64,13 @@ class GtpSession:
     """One conversation: `answer` takes a line and gives the text to send back."""
 
     def __init__(
-        self, version: str, games: Sequence[Game], new_player: Callable[[RuleSet, str], Player]
+        self,
+        version: str,
+        games: Sequence[Game],
+        new_player: Callable[[RuleSet, str], Player],
+        first: int = 0,
     ) -> None:
-        """`version` says which bot this is; `games` can be chosen from, the first is set up."""
+        """`version` says which bot this is; `games` can be chosen from, `first` is set up."""
         self.closed = False
         self._version = version
         self._games = games
@@ -97,7 +99,7 @@ class GtpSession:
             "narabe-choose": self._choose,
             "narabe-state": self._state,
         }
-        self._start(0)
+        self._start(first)
 
     def serve(self, requests: BinaryIO, answers: BinaryIO) -> None:
         """Answer until `quit` or the end of the input. Raises OSError when nobody listens."""

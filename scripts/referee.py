@@ -7,13 +7,13 @@
 
 import argparse
 import json
-import os
 import sys
 import traceback
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from engine.referee import RequestError, judge
+from scripts.quiet import run_quietly
 
 #: Longest line that is read, in bytes; the longest games need a few tens of thousands.
 LONGEST_LINE = 1 << 20
@@ -71,22 +71,14 @@ def _parse(line: bytes | None) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Serve standard input until it ends; 0 at its end, 1 when nobody reads, 130 on Ctrl-C."""
+    """Serve standard input; returns the exit status of `run_quietly`."""
     parser = argparse.ArgumentParser(
         prog="python -m scripts.referee",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.parse_args()
-    try:
-        serve(sys.stdin.buffer, sys.stdout.buffer)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Python flushes once more at its end, and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0
+    return run_quietly(lambda: serve(sys.stdin.buffer, sys.stdout.buffer))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,93 @@
+"""Exported bots and checkpoints as players. Nothing of torch is imported for an exported bot."""
+
+import dataclasses
+from pathlib import Path
+
+from bots.player import Player
+from engine import Position, RuleSet
+from engine.evaluators import Evaluator
+from engine.search import SearchConfig
+from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
+from model.games import GameEntry
+from model.onnx_evaluator import OnnxError, OnnxEvaluator
+
+#: What can be played: the rules and the name of the opening protocol.
+Game = tuple[RuleSet, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Bot:
+    """A network with a search, and the games that it knows."""
+
+    name: str
+    games: tuple[Game, ...]
+    search: SearchConfig
+    evaluator: Evaluator
+
+    def player(
+        self, rules: RuleSet, opening: str, *, temperature: float = 0.0, seed: int = 0
+    ) -> Player:
+        """A player at the start of this game, on a canvas of the board's own size."""
+        return Player(
+            self.evaluator,
+            self.search,
+            Position(rules, opening),
+            height=rules.height,
+            width=rules.width,
+            temperature=temperature,
+            seed=seed,
+        )
+
+
+def load_bot(path: Path | str, simulations: int | None = None) -> Bot:
+    """The bot in an exported folder, or that of a checkpoint (its stem or one of its files).
+
+    `simulations` replaces what the export says (checkpoints: `SearchConfig`'s default).
+    Raises `BotError` for anything that cannot play, `ValueError` for impossible simulations.
+    """
+    bot = _exported(Path(path)) if is_bot(path) else _checkpoint(Path(path))
+    if not bot.games:
+        raise BotError(f"{path}: names no game that it was trained on; nothing can be played")
+    if simulations is None:
+        return bot
+    search = dataclasses.replace(bot.search, simulations=simulations, arena_nodes=0)
+    return dataclasses.replace(bot, search=search)
+
+
+def _exported(folder: Path) -> Bot:
+    meta = read_bot(folder)
+    try:
+        evaluator = OnnxEvaluator(folder / NETWORK_FILE, batch_size=meta.search.leaves_per_step)
+    except OnnxError as error:
+        raise BotError(str(error)) from error
+    return Bot(name=meta.name, games=_games(meta.games), search=meta.search, evaluator=evaluator)
+
+
+def _checkpoint(path: Path) -> Bot:
+    if path.is_dir():
+        raise BotError(f"{path}: a folder without bot.json; give a bot's folder or a checkpoint")
+    if not (path.exists() or path.with_name(path.name + ".json").exists()):
+        raise BotError(f"{path}: no such bot folder or checkpoint")
+    try:
+        from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
+        from model.evaluator import TorchEvaluator
+    except ImportError as error:
+        raise BotError(
+            f"{path}: a checkpoint needs torch to play ({error}); install narabe[train], or give"
+            " a bot exported with scripts.export"
+        ) from error
+    try:
+        loaded = Checkpoint.load(path)
+    except CheckpointError as error:
+        raise BotError(str(error)) from error
+    search = SearchConfig()
+    return Bot(
+        name="-".join(filter(None, (loaded.meta.run_id, checkpoint_stem(path).name))),
+        games=_games(loaded.meta.games),
+        search=search,
+        evaluator=TorchEvaluator(loaded.network, batch_size=search.leaves_per_step),
+    )
+
+
+def _games(entries: list[GameEntry]) -> tuple[Game, ...]:
+    return tuple((entry.rules, entry.opening) for entry in entries)

@@ -1,0 +1,186 @@
+"""scripts.play as a process: whole games over GTP, without torch, and at a terminal."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bots.loading import load_bot
+from engine import Position
+
+ROOT = Path(__file__).parents[2]
+
+# Fails on any import of what an exported bot must do without.
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "ray", "hydra", "omegaconf", "safetensors", "onnx", "scipy", "rich"):
+    sys.modules[name] = None
+from scripts.play import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class Program:
+    """A bot that is asked over GTP."""
+
+    def __init__(self, *command: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},  # small networks only lose by more
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, command: str) -> str:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        lines = []
+        while (line := self.process.stdout.readline()) not in ("\n", ""):
+            lines.append(line)
+        answer = "".join(lines)
+        assert answer.startswith("="), (command, answer, self.process.poll())
+        return answer[1:].strip()
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads(self.ask("narabe-state"))
+        return state
+
+    def end(self) -> None:
+        self.ask("quit")
+        assert self.process.wait(timeout=30) == 0
+        assert self.process.stderr is not None
+        assert self.process.stderr.read() == ""
+
+
+def run(*arguments: object, lines: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scripts.play", *map(str, arguments)],
+        cwd=ROOT,
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("game", [1, 2])
+def test_a_bot_without_torch_plays_a_whole_game_against_its_checkpoint(
+    exported_bot: Path, checkpoint: Path, game: int
+) -> None:
+    options = ["--game", str(game), "--simulations", "4"]
+    bot = Program("-c", WITHOUT_TORCH, str(exported_bot), *options)
+    other = Program("-m", "scripts.play", str(checkpoint), *options, "--protocol", "gtp")
+    seats = {"A": bot, "B": other}
+    position = Position(*load_bot(exported_bot).games[game])
+    for _ in range(200):
+        state = bot.state()
+        assert state == other.state()
+        if state["result"] is not None:
+            break
+        assert (state["seat"], state["phase"]) == (position.seat, position.phase)
+        mover = seats[state["seat"]]
+        watcher = other if mover is bot else bot
+        if state["choice"]:
+            action = mover.ask("narabe-choose")
+            watcher.ask(f"narabe-choose {action}")
+        else:
+            action = mover.ask(f"genmove {state['colour']}")
+            watcher.ask(f"play {state['colour']} {action}")
+        column = action[0].lower()
+        if action[1:].isdigit() and column > "i":
+            action = chr(ord(column) - 1) + action[1:]
+        position.play(action)
+    assert position.outcome is not None
+    assert position.outcome.winner_seat == bot.state()["result"]["winner_seat"]
+    bot.end()
+    other.end()
+
+
+def test_gtp_is_spoken_where_no_terminal_is(exported_bot: Path) -> None:
+    done = run(exported_bot, lines="1 name\n2 boardsize 6\n3 version\n4 undefined\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "=1 narabe\n\n=2 \n\n=3 testing-v000003\n\n?4 unknown command\n\n"
+
+
+def test_the_launcher_starts_the_bot_from_anywhere(exported_bot: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, exported_bot / "play", "--protocol", "gtp"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input="name\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "= narabe\n\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere"),
+        (["BOT", "--game", "7"], "2: irensei on 7x7, opening swap-1st"),
+        (["BOT", "--game", "-1"], "0: mnk on 5x4, opening none"),
+        (["BOT", "--simulations", "0"], "simulations"),
+        (["BOT", "--simulations", "many"], "invalid int"),
+        (["BOT", "--protocol", "uci"], "invalid choice"),
+        ([], "BOT"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(
+    exported_bot: Path, arguments: list[str], message: str
+) -> None:
+    done = run(*(str(exported_bot) if word == "BOT" else word for word in arguments))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_people_at_the_terminal(exported_bot: Path) -> None:
+    moves = "a1\na2\nb1\nb2\nc1\nc2\nd1\n"
+    done = run(exported_bot, "--protocol", "terminal", "--human", "both", lines=moves)
+    assert done.returncode == 0, done.stderr
+    assert "black (seat A) wins (line)" in done.stdout
+
+
+def test_a_bot_against_itself_at_the_terminal(exported_bot: Path) -> None:
+    options = ["--protocol", "terminal", "--human", "none", "--simulations", "4"]
+    first, again = run(exported_bot, *options), run(exported_bot, *options)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == again.stdout
+    assert "4 simulations]" in first.stdout
+
+
+def test_a_person_at_a_real_terminal_quits_with_control_c(exported_bot: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.play", str(exported_bot), "--human", "white"],
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    seen, deadline = b"", time.monotonic() + 60
+    while b"B (white):" not in seen and time.monotonic() < deadline:
+        if select.select([ours], [], [], 1)[0]:
+            seen += os.read(ours, 4096)
+    assert b"A (black): " in seen
+    assert b"B (white):" in seen
+    process.send_signal(2)
+    assert process.wait(timeout=30) == 130
+    os.close(theirs)
+    os.close(ours)
+    assert b"Traceback" not in seen
