@@ -21,9 +21,12 @@ def play_at_terminal(
     """Play until the game ends or a person quits. `humans` are the seats of people."""
     if humans:
         say(HELP)
+    shown = None
     while player.position.outcome is None:
         if player.position.seat in humans:
-            say(f"\n{player.position}")
+            if shown != player.position.actions:
+                say(f"\n{player.position}")
+                shown = list(player.position.actions)
             try:
                 if not _person_acts(player, humans, ask, say):
                     return
@@ -99,4 +102,5 @@ def _judgement(result: SearchResult) -> str:
     if result.proven is not None:
         outcome = {1: "a proven win", 0: "a proven draw", -1: "a proven loss"}[result.proven]
         return f"[{outcome}, {result.simulations} simulations]"
-    return f"[expects {result.value:+.2f}, {result.simulations} simulations]"
+    expected = round(result.value, 2) + 0.0  # no "-0.00"
+    return f"[expects {expected:+.2f}, {result.simulations} simulations]"
