@@ -1,0 +1,105 @@
+"""scripts.replay: a recorded game comes out the same, or the first difference is named."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from model.checkpoint import Checkpoint, CheckpointMeta
+from model.network import Network
+from scripts.replay import first_difference, main, read_config
+from scripts.settings import Settings
+from selfplay.cluster import Worker, WorkerSpec
+from selfplay.records import RecordLog, read_records
+
+CONFIG = {
+    "run": "small",
+    "game": {"preset": "mnk", "rules": {"width": 5, "height": 4, "line_length": 4}},
+    "opening": {"name": "swap-1st"},
+    "model": {"blocks": 1, "channels": 8, "pool_channels": 4, "head_channels": 4, "hidden": 8},
+    "search": {"simulations": 12},
+    "selfplay": {"games": 4, "fast_simulations": 6},
+    "cluster": {"kind": "local"},
+    "seed": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder with a few games in which the weights have changed."""
+    path = tmp_path_factory.mktemp("runs") / "small"
+    path.mkdir()
+    settings = OmegaConf.merge(OmegaConf.structured(Settings), OmegaConf.create(CONFIG))
+    (path / "config.yaml").write_text(OmegaConf.to_yaml(settings))
+    config = read_config(path)
+    worker = Worker(
+        WorkerSpec(
+            games=config.games,
+            search=config.search,
+            selfplay=config.selfplay,
+            network=config.model,
+            height=config.height,
+            width=config.width,
+            run_seed=config.seed,
+        )
+    )
+    (path / "checkpoints").mkdir()
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    log = RecordLog(path / "records")
+    for version in range(3):
+        network = Network(config.model)
+        checkpoint = Checkpoint(network=network, meta=CheckpointMeta(network=config.model))
+        checkpoint.save(path / "checkpoints" / f"v{version:06d}")
+        worker.load(version, checkpoint.weights)
+        chunk = worker.play(range(4 * version, 4 * version + 4), games=2)
+        log.append(game.record for game in chunk.games)
+    return path
+
+
+def test_a_game_comes_out_the_same(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = list(read_records(run / "records"))
+    changed = next(record for record in records if len(record.versions) > 1)
+    assert main([str(run), changed.id]) == 0
+    shown = capsys.readouterr().out
+    assert f"The same: all {len(changed.actions)} plies" in shown
+    assert f"{changed.id}: mnk, opening swap-1st, run seed 5" in shown
+    assert main([str(run), str(records[0].seed["game"])]) == 0
+
+
+def test_the_first_difference_is_named(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = next(iter(read_records(run / "records")))
+    other = dataclasses.replace(record, seed={"run": 6, "game": record.seed["game"]})
+    RecordLog(tmp_path / "records").append([other])
+    for name in ("config.yaml", "checkpoints"):
+        (tmp_path / name).symlink_to(run / name)
+    assert main([str(tmp_path), record.id]) == 3
+    assert "DIFFERENT: at ply " in capsys.readouterr().out
+    shorter = dataclasses.replace(record, actions=record.actions[:-1])
+    assert first_difference(record, shorter).endswith("now it is the end")
+    drawn = dataclasses.replace(record, versions=[(0, 9)])
+    assert "versions" in first_difference(record, drawn)
+
+
+def test_what_cannot_be_played_again_is_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = {
+        (str(tmp_path), "1"): "holds no game records; give the folder of a run",
+        (str(run), "g99999999"): "but none called g99999999",
+    }
+    for argv, message in cases.items():
+        assert main(argv) == 1
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+    record = next(iter(read_records(run / "records")))
+    RecordLog(tmp_path / "records").append([record])
+    assert main([str(tmp_path), record.id]) == 1
+    assert "config.yaml: No such file" in capsys.readouterr().err
+    (tmp_path / "config.yaml").symlink_to(run / "config.yaml")
+    assert main([str(tmp_path), record.id]) == 1
+    assert "v000000.json: cannot be read" in capsys.readouterr().err
