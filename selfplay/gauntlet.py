@@ -22,8 +22,7 @@ import numpy as np
 from engine import OPTIONS, Position, RuleSet
 from engine.evaluators import Evaluator
 from engine.search import SearchBatch, choose
-from selfplay.players import Player  # callers catch it too
-from selfplay.players import PlayerError as PlayerError
+from selfplay.players import Player
 from selfplay.records import GameRecord, RecordLog, read_records
 from selfplay.standings import GauntletResult, standings
 from selfplay.storage import make_folder, read_json, write_json
