@@ -127,6 +127,8 @@ class Learner:
         #: Value predictions since the owner last cleared it. Not part of the stored state.
         self.calibration = Calibration()
         self._folder = Path(folder)
+        self._newest: list[Tensor] = list(self.network.parameters())
+        self._averages: list[Tensor] = list(self.ema_network.parameters())
         self._usual_loss = 0.0
         self._optimizer = _optimizer(config, self.network)
 
@@ -145,7 +147,7 @@ class Learner:
         loss = config.policy_weight * losses.policy + config.value_weight * losses.value
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self.network.parameters(), config.clip_norm or math.inf)
+        norm = nn.utils.clip_grad_norm_(self._newest, config.clip_norm or math.inf)
         metrics = {
             "loss": loss.item(),
             **losses.metrics(),
@@ -179,19 +181,12 @@ class Learner:
         """Go on from a stored state. Raises LearnerStateError; nothing has changed then."""
         file = Path(folder) / STATE_FILE
         scalars, tensors = _read_state(file)
-        wanted = self.network.state_dict()
-        for prefix in ("network", "average"):
-            for name, tensor in wanted.items():
-                found = tensors.get(f"{prefix}/{name}")
-                if found is None or found.shape != tensor.shape:
-                    raise LearnerStateError(
-                        f"{file}: of another network ({prefix}/{name} differs); start a new run"
-                    )
         if scalars["optimizer"] != self.config.optimizer:
             raise LearnerStateError(
                 f"{file}: made by optimizer {scalars['optimizer']!r}, the configuration says"
                 f" {self.config.optimizer!r}; set learner.optimizer={scalars['optimizer']}"
             )
+        self._check_state(file, scalars["steps"], tensors)
         self.network.load_state_dict(_part(tensors, "network/"))
         self.ema_network.load_state_dict(_part(tensors, "average/"))
         self._load_optimizer(_part(tensors, "optimizer/"))
@@ -219,7 +214,7 @@ class Learner:
             return
         file = self._folder / f"diverged-{self.steps:08d}.safetensors"
         try:
-            tensors = {name: tensor.cpu() for name, tensor in batch.tensors().items()}
+            tensors = {name: tensor.cpu().contiguous() for name, tensor in batch.tensors().items()}
             atomic_write(file, save_tensors(tensors))
             stored = f"its batch is in {file}"
         except OSError as error:
@@ -235,9 +230,7 @@ class Learner:
     def _average(self) -> None:
         """Move the averaged weights; at first faster, so that the start is forgotten."""
         decay = min(self.config.ema_decay, self.steps / (self.steps + 9))
-        average: list[Tensor] = list(self.ema_network.parameters())
-        newest: list[Tensor] = list(self.network.parameters())
-        torch._foreach_lerp_(average, newest, 1 - decay)
+        torch._foreach_lerp_(self._averages, self._newest, 1 - decay)
 
     def _tensors(self) -> dict[str, Tensor]:
         """Every tensor of the state by name."""
@@ -248,6 +241,24 @@ class Learner:
                 if value is not None:
                     tensors[f"optimizer/{name}/{key}"] = value
         return tensors
+
+    def _check_state(self, file: Path, steps: int, tensors: dict[str, Tensor]) -> None:
+        """Raise LearnerStateError unless the tensors are those of this network and optimiser."""
+        wanted = {
+            f"{part}/{name}": tensor.shape
+            for name, tensor in self.network.state_dict().items()
+            for part in ("network", "average")
+        }
+        for name, parameter in self.network.named_parameters():
+            for key in _state_keys(self.config) if steps else ():
+                shape = torch.Size() if key == "step" else parameter.shape
+                wanted[f"optimizer/{name}/{key}"] = shape
+        for path, shape in wanted.items():
+            if path not in tensors or tensors[path].shape != shape:
+                raise LearnerStateError(
+                    f"{file}: of another network, or damaged ({path} is missing or has another"
+                    " shape); use the configuration that it was made with, or start a new run"
+                )
 
     def _load_optimizer(self, tensors: dict[str, Tensor]) -> None:
         """Set the optimiser's state from "parameter/key" -> tensor."""
@@ -278,7 +289,10 @@ def _device(name: str) -> torch.device:
 
 
 def _optimizer(config: LearnerConfig, network: Network) -> torch.optim.Optimizer:
-    """The optimiser, with weight decay on weights only."""
+    """The optimiser, with weight decay on weights only.
+
+    Not the fused kernels: they mix elements up where a weight and its state differ in layout.
+    """
     weights = [parameter for parameter in network.parameters() if parameter.dim() > 1]
     biases = [parameter for parameter in network.parameters() if parameter.dim() == 1]
     groups: list[dict[str, Any]] = [
@@ -287,9 +301,20 @@ def _optimizer(config: LearnerConfig, network: Network) -> torch.optim.Optimizer
     ]
     if config.optimizer == "sgd":
         return torch.optim.SGD(
-            groups, lr=config.lr, momentum=config.momentum, nesterov=config.momentum > 0
+            groups,
+            lr=config.lr,
+            momentum=config.momentum,
+            nesterov=config.momentum > 0,
+            foreach=True,
         )
-    return torch.optim.AdamW(groups, lr=config.lr)
+    return torch.optim.AdamW(groups, lr=config.lr, foreach=True)
+
+
+def _state_keys(config: LearnerConfig) -> tuple[str, ...]:
+    """What the optimiser keeps for each weight after the first step."""
+    if config.optimizer == "sgd":
+        return ("momentum_buffer",) if config.momentum else ()
+    return ("step", "exp_avg", "exp_avg_sq")
 
 
 def _read_state(file: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

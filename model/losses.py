@@ -68,7 +68,8 @@ def mixed_outcome(outcome: Tensor, root_value: Tensor, draw: Tensor, mix: float)
     """
     draw = torch.minimum(draw, 1.0 - root_value.abs())
     win = (1.0 - draw + root_value) / 2
-    searched = torch.stack([win, draw, win - root_value], dim=1)
+    loss = (1.0 - draw - root_value) / 2
+    searched = torch.stack([win, draw, loss], dim=1).clamp_min(0.0)  # rounding
     return (1.0 - mix) * outcome + mix * searched
 
 
