@@ -37,6 +37,15 @@ class UsageError(ValueError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns the exit status (128 + the signal's number when interrupted)."""
     arguments = _parser().parse_args(argv)
+    try:
+        return _explained(arguments)
+    except KeyboardInterrupt:
+        print("gauntlet: interrupted; the same command goes on", file=sys.stderr)
+        return 130
+
+
+def _explained(arguments: argparse.Namespace) -> int:
+    """Run; errors that a user can do something about become one line."""
     # Only now: these need torch, which takes seconds to import, and --help does without it.
     from selfplay.gauntlet import GauntletError
     from selfplay.players import PlayerError
@@ -49,9 +58,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except known as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("gauntlet: interrupted", file=sys.stderr)
-        return 130
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -28,21 +28,26 @@ class ReplayError(ValueError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns the exit status."""
     arguments = _parser().parse_args(argv)
+    try:
+        return _explained(arguments.run, arguments.game, arguments.device)
+    except KeyboardInterrupt:
+        print("replay: interrupted", file=sys.stderr)
+        return 130
+
+
+def _explained(run: Path, game: str, device: str | None) -> int:
+    """Play again and tell; errors that a user can do something about become one line."""
     # Only now: these need torch, which takes seconds to import, and --help does without it.
     from model.checkpoint import CheckpointError
     from scripts.settings import SettingsError
     from selfplay.records import RecordError
 
     try:
-        record = find_record(arguments.run, arguments.game)
-        config = read_config(arguments.run)
-        again = play_game_again(arguments.run, config, record, arguments.device)
+        record = find_record(run, game)
+        again = play_game_again(run, read_config(run), record, device)
     except (ReplayError, RecordError, CheckpointError, SettingsError) as error:
         print(f"replay: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("replay: interrupted", file=sys.stderr)
-        return 130
     print(describe(record))
     if difference := first_difference(record, again):
         print(f"DIFFERENT: {difference}")

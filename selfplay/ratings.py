@@ -28,12 +28,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse, special, stats
+from scipy import optimize, sparse, special
 
 ELO = math.log(10) / 400
 """One Elo point in the natural logarithm of the odds."""
 
-Z95 = float(stats.norm.ppf(0.975))
+Z95 = float(special.ndtri(0.975))
 """Half the width of a 95% interval in standard errors, 1.96."""
 
 
