@@ -63,8 +63,8 @@ def visit_policy(root: RootEdges) -> Floats:
 
 
 def visit_choice(root: RootEdges, policy: Floats) -> int:
-    """Index of the most visited action; the better value, then the better prior breaks ties."""
-    return int(np.lexsort((root.priors, root.q, policy))[-1])
+    """Index of the most visited action; value, then prior, then the lower action break ties."""
+    return int(np.lexsort((-root.actions, root.priors, root.q, policy))[-1])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
