@@ -1,0 +1,225 @@
+"""A game in progress by the rule text: whose turn, what is legal, when it ends.
+
+Actions are names: points ("c4"), "pass", and the options of openings ("black", "white", "more").
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from tests.reference.board import (
+    Placement,
+    Point,
+    Stones,
+    all_points,
+    name_of,
+    other,
+    place,
+    point_of,
+)
+from tests.reference.openings import Turn, other_seat, turn_after
+from tests.reference.rules import Rules
+
+OPTIONS = ("pass", "black", "white", "more", *(str(number) for number in range(1, 13)))
+
+
+class RefusedError(Exception):
+    """An action that the rules refuse; the reason is the message."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    winner_colour: str | None
+    winner_seat: str | None
+    reason: str
+    line: tuple[str, ...] = ()
+
+
+class Position:
+    """The reference's position; `play` changes it, `copy` keeps it."""
+
+    def __init__(self, rules: Rules, opening: str = "none") -> None:
+        self.rules = rules
+        self.opening = opening
+        self.stones: Stones = {}
+        self.to_play = "black"  # the colour of the next stone
+        self.ply = 0
+        self.outcome: Outcome | None = None
+        self.opening_actions: list[str] = []
+        self.black: str = "A"  # the seat that has Black
+        self.earlier: set[tuple[frozenset[tuple[Point, str]], str]] = set()
+        self.passes_in_a_row = 0
+        self.first_passer: str | None = None
+        self._begin_turn()
+
+    @classmethod
+    def from_setup(
+        cls, rules: Rules, black: Iterable[str], white: Iterable[str], to_play: str = "black"
+    ) -> Self:
+        """Normal play with these stones on the board: A has Black, and there is no history."""
+        position = cls(rules)
+        for colour, names in (("black", black), ("white", white)):
+            for name in names:
+                point = point_of(name, rules)
+                assert point is not None and point not in position.stones, name
+                position.stones[point] = colour
+        position.to_play = to_play
+        position.earlier.clear()
+        position._begin_turn()
+        return position
+
+    def copy(self) -> Self:
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone.stones = dict(self.stones)
+        clone.opening_actions = list(self.opening_actions)
+        clone.earlier = set(self.earlier)
+        return clone
+
+    # -- whose turn ------------------------------------------------------------------------
+
+    def _turn_after(self, actions: list[str], to_play: str) -> Turn:
+        """The turn once the opening has seen `actions` and `to_play` is the next stone."""
+        turn = turn_after(self.opening, actions)
+        if isinstance(turn, Turn):
+            return turn
+        # The opening is over: the seat that has the colour to play acts.
+        seat = turn if to_play == "black" else other_seat(turn)
+        return Turn(seat, True, ("pass",) if self.rules.passing else (), turn)
+
+    @property
+    def in_opening(self) -> bool:
+        return isinstance(turn_after(self.opening, self.opening_actions), Turn)
+
+    @property
+    def seat(self) -> str:
+        return self.turn.seat
+
+    def colour_of(self, seat: str) -> str:
+        return "black" if seat == self.turn.black else "white"
+
+    def seat_of(self, colour: str) -> str:
+        return self.turn.black if colour == "black" else other_seat(self.turn.black)
+
+    # -- what is legal ---------------------------------------------------------------------
+
+    def _repeats(self, stones: Stones, seat: str) -> bool:
+        """Situational superko: these stones have been there with this seat to play."""
+        return self.rules.superko and (frozenset(stones.items()), seat) in self.earlier
+
+    def _seat_after_stone(self, action: str) -> str:
+        actions = [*self.opening_actions, action] if self.in_opening else self.opening_actions
+        return self._turn_after(actions, other(self.to_play)).seat
+
+    def why_illegal(self, action: str) -> str | None:
+        """None if the action is legal, otherwise why not."""
+        if self.outcome is not None:
+            return "game-over"
+        if action in OPTIONS:
+            if action not in self.turn.options:
+                return "not-in-this-phase"
+            # An option of an opening is no pass; a second consecutive pass is exempt.
+            if action == "pass" and not self.in_opening and self.passes_in_a_row == 0:
+                return "superko" if self._repeats(self.stones, other_seat(self.seat)) else None
+            return None
+        point = point_of(action, self.rules)
+        if point is None:
+            return "off-board"
+        if not self.turn.may_place:
+            return "not-in-this-phase"
+        if point in self.stones:
+            return "occupied"
+        placement = place(self.stones, point, self.to_play, self.rules)
+        if placement is None:
+            return "suicide"
+        if placement.verdict is None and self._repeats(
+            placement.stones, self._seat_after_stone(action)
+        ):
+            return "superko"
+        return None
+
+    def legal_actions(self) -> set[str]:
+        return {action for action in self._candidates() if self.why_illegal(action) is None}
+
+    def _candidates(self) -> Iterable[str]:
+        yield from self.turn.options
+        yield from (name_of(p) for p in all_points(self.rules) if p not in self.stones)
+
+    # -- playing ---------------------------------------------------------------------------
+
+    def play(self, action: str) -> list[str]:
+        """Plays the action and returns the names of the points that it emptied."""
+        reason = self.why_illegal(action)
+        if reason is not None:
+            raise RefusedError(reason)
+        self.ply += 1
+        was_opening = self.in_opening
+        if was_opening:
+            self.opening_actions.append(action)
+        point = point_of(action, self.rules)
+        if point is not None:
+            return self._play_stone(point)
+        if action == "pass" and not was_opening:
+            self.to_play = other(self.to_play)
+            self.passes_in_a_row += 1
+            self.first_passer = self.first_passer or self.seat
+        self._begin_turn()
+        return []
+
+    def _play_stone(self, point: Point) -> list[str]:
+        placement = place(self.stones, point, self.to_play, self.rules)
+        assert isinstance(placement, Placement)
+        self.stones = placement.stones
+        self.passes_in_a_row = 0
+        if placement.verdict is None:
+            self.to_play = other(self.to_play)
+            self._begin_turn()
+        else:
+            colour = self.to_play if placement.verdict == "line" else other(self.to_play)
+            line = tuple(name_of(p) for p in placement.line)
+            self.outcome = Outcome(colour, self.seat_of(colour), placement.verdict, line)
+        return sorted(name_of(p) for p in placement.captured)
+
+    def _begin_turn(self) -> None:
+        """Settles who acts, remembers the position, and ends the game where nobody made a line."""
+        self.turn = self._turn_after(self.opening_actions, self.to_play)
+        if self.turn.may_place:  # while a colour is being chosen nobody is to play
+            self.earlier.add((frozenset(self.stones.items()), self.seat))
+        if self.passes_in_a_row == 2:
+            self.outcome = self._ended_without_line("passes")
+        elif len(self.stones) == self.rules.width * self.rules.height and not self.rules.passing:
+            self.outcome = Outcome(None, None, "full-board")
+        elif all(self.why_illegal(action) is not None for action in self._candidates()):
+            self.outcome = self._ended_without_line("no-legal-action")
+        elif self.rules.ply_limit and self.ply >= self.rules.ply_limit:
+            self.outcome = Outcome(None, None, "ply-limit")
+
+    def _ended_without_line(self, reason: str) -> Outcome:
+        """A draw, or under the tiebreak the win of the seat that passed first in the whole game."""
+        if self.rules.pass_tiebreak and self.first_passer is not None:
+            return Outcome(self.colour_of(self.first_passer), self.first_passer, "pass-tiebreak")
+        return Outcome(None, None, reason)
+
+    # -- showing and counting --------------------------------------------------------------
+
+    def rows(self) -> str:
+        """The rows from the top, joined by "/": "." empty, "X" black, "O" white."""
+        letters = {None: ".", "black": "X", "white": "O"}
+        return "/".join(
+            "".join(letters[self.stones.get((column, row))] for column in range(self.rules.width))
+            for row in reversed(range(self.rules.height))
+        )
+
+    def perft(self, depth: int) -> int:
+        """The number of action sequences of exactly this length."""
+        if depth == 0:
+            return 1
+        actions = self.legal_actions()
+        if depth == 1:
+            return len(actions)
+        total = 0
+        for action in actions:
+            after = self.copy()
+            after.play(action)
+            total += after.perft(depth - 1)
+        return total
