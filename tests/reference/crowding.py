@@ -1,0 +1,78 @@
+"""Small boards, and random games that run into captures, kos, repetitions and passes on them.
+
+They do so more often than by chance alone, and seldom end by a line while the board is empty.
+"""
+
+import random
+from typing import Any
+
+from tests.reference.board import place, point_of
+from tests.reference.position import Position
+from tests.reference.rules import Rules, preset
+
+SMALL_BOARDS: dict[str, list[dict[str, Any]]] = {
+    "irensei": [
+        {"size": 5, "line_length": 5, "gutter": 0},
+        {"size": 5, "line_length": 3, "gutter": 1},
+        {"size": 6, "line_length": 5, "gutter": 0, "overline": "symmetric-loss"},
+        {"size": 7, "line_length": 4, "gutter": 1, "overline": "symmetric-win"},
+        {"size": 9, "line_length": 5, "gutter": 1},
+        {"size": 5, "line_length": 4, "gutter": 0, "pass_tiebreak": True},
+    ],
+    "gomoku": [{"size": 5, "line_length": 4}, {"size": 6, "line_length": 5}],
+    "gomoku-standard": [{"size": 5, "line_length": 3}, {"size": 7, "line_length": 5}],
+    "mnk": [
+        {"width": 3, "height": 3, "line_length": 3},
+        {"width": 4, "height": 3, "line_length": 3},
+        {"width": 5, "height": 7, "line_length": 4},
+    ],
+}
+
+
+def small_rules(name: str) -> list[Rules]:
+    """The preset on boards so small that random games get crowded."""
+    return [preset(name, **fields) for fields in SMALL_BOARDS[name]]
+
+
+def temptations(position: Position, legal: list[str]) -> list[str]:
+    """The legal actions, those that crowd the board several times over, those that end it rarely.
+
+    A choice at random among them captures wherever it can, half of the time, and seldom ends the
+    game by a line while something else can be done. The order is stable: the same position always
+    gives the same list.
+    """
+    captures, quiet, ends = [], [], []
+    for action in legal:
+        point = point_of(action, position.rules)
+        placement = point and place(position.stones, point, position.to_play, position.rules)
+        if placement and placement.verdict is not None:
+            ends.append(action)
+        elif placement and placement.captured:
+            captures.append(action)
+        else:
+            quiet.append(action)
+    if not captures and not quiet:
+        return ends
+    repeats = 1 + len(quiet) // len(captures) if captures else 0
+    return captures * repeats + quiet + ends[: 1 + len(quiet) // 8]
+
+
+def crowded_game(position: Position, plies: int, rng: random.Random) -> list[str]:
+    """Plays up to `plies` more actions on `position` and returns them; stops before the game ends.
+
+    Ending moves are taken back by not being made: where nothing else is left, it stops.
+    """
+    actions: list[str] = []
+    while len(actions) < plies:
+        candidates = temptations(position, sorted(position.legal_actions()))
+        rng.shuffle(candidates)
+        for action in candidates:
+            after = position.copy()
+            after.play(action)
+            if after.outcome is None:
+                position.play(action)
+                actions.append(action)
+                break
+        else:
+            break
+    return actions
