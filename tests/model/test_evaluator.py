@@ -1,0 +1,121 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from engine import Position, RuleSet
+from engine.features import features
+from engine.search import SearchBatch, SearchConfig
+from model.evaluator import TorchEvaluator
+from model.network import Network
+from model.onnx_evaluator import OnnxEvaluator
+from model.onnx_graph import onnx_network
+from tests.model.material import GAMES, IRENSEI, some_positions, wild_network
+
+
+def arrays(n: int, height: int = 9, width: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rows = [features(p, height, width) for p in some_positions(IRENSEI, "swap-1st", n)]
+    planes, globals_, _ = (np.stack(parts) for parts in zip(*rows, strict=True))
+    return planes, globals_, np.zeros(n, np.uint64)
+
+
+@pytest.fixture(params=["torch", "onnx"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Makes an evaluator of a network with a batch size, of either kind."""
+
+    def evaluator(network: Network, batch_size: int) -> TorchEvaluator | OnnxEvaluator:
+        if request.param == "torch":
+            return TorchEvaluator(network, batch_size=batch_size)
+        (tmp_path / "network.onnx").write_bytes(onnx_network(network))
+        return OnnxEvaluator(tmp_path / "network.onnx", batch_size=batch_size)
+
+    return evaluator
+
+
+def test_answers_are_the_network_s(make: Any) -> None:
+    network = wild_network()
+    planes, globals_, keys = arrays(5)
+    logits, values = make(network, 8).evaluate(planes, globals_, keys)
+    with torch.inference_mode():
+        policy, outcome = network(torch.from_numpy(planes), torch.from_numpy(globals_))
+    np.testing.assert_allclose(logits, policy.numpy(), atol=1e-5, rtol=1e-5)
+    probability = torch.softmax(outcome, 1)
+    np.testing.assert_allclose(values, (probability[:, 0] - probability[:, 2]).numpy(), atol=1e-6)
+    assert logits.dtype == values.dtype == np.float32
+    assert logits.shape == (5, 97) and values.shape == (5,)
+
+
+def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
+    evaluator = make(wild_network(), 8)
+    planes, globals_, keys = arrays(19)  # two full batches and a part of one
+    logits, values = evaluator.evaluate(planes, globals_, keys)
+    for n in (1, 3, 8):
+        for start in (0, 5):
+            rows = slice(start, start + n)
+            some = evaluator.evaluate(planes[rows], globals_[rows], keys[rows])
+            np.testing.assert_array_equal(some[0], logits[rows])
+            np.testing.assert_array_equal(some[1], values[rows])
+
+
+def test_several_board_sizes_take_turns(make: Any) -> None:
+    evaluator = make(wild_network(), 4)
+    first = [evaluator.evaluate(*arrays(3, size, size)) for size in (9, 11)]
+    again = [evaluator.evaluate(*arrays(3, size, size)) for size in (9, 11)]
+    for (ours, value), (theirs, same_value) in zip(first, again, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(value, same_value)
+    np.testing.assert_allclose(first[0][1], first[1][1], atol=1e-5)
+
+
+def test_earlier_answers_are_not_overwritten(make: Any) -> None:
+    evaluator = make(wild_network(), 4)
+    planes, globals_, keys = arrays(8)
+    logits, values = evaluator.evaluate(planes[:4], globals_[:4], keys[:4])
+    copies = logits.copy(), values.copy()
+    evaluator.evaluate(planes[4:], globals_[4:], keys[4:])
+    np.testing.assert_array_equal(logits, copies[0])
+    np.testing.assert_array_equal(values, copies[1])
+
+
+@pytest.mark.parametrize(("rules", "opening"), GAMES)
+def test_search_plays_with_it(make: Any, rules: RuleSet, opening: str) -> None:
+    config = SearchConfig(simulations=20)
+    batch = SearchBatch(3, config, height=9, width=9)
+    for tree in range(3):
+        batch.start(tree, Position(rules, opening), seed=tree)
+    batch.run(make(wild_network(), 3))
+    for tree in range(3):
+        result = batch.result(tree)
+        assert result.simulations >= 20 and -1 <= result.value <= 1
+        assert np.isfinite(result.policy).all()
+        assert batch.position(tree).is_legal(result.action)
+
+
+def test_a_batch_size_below_one_is_refused(make: Any) -> None:
+    with pytest.raises(ValueError, match="batch_size"):
+        make(wild_network(), 0)
+
+
+def test_weights_can_be_exchanged() -> None:
+    evaluator = TorchEvaluator(wild_network(), batch_size=4)
+    other = wild_network(seed=1).channels_last()
+    evaluator.load_weights({name: t.numpy() for name, t in other.state_dict().items()})
+    expected = TorchEvaluator(other, batch_size=4).evaluate(*arrays(2))
+    found = evaluator.evaluate(*arrays(2))
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    with pytest.raises(RuntimeError, match="Missing key"):
+        evaluator.load_weights({"value.bias": np.zeros(3, np.float32)})
+
+
+def test_training_on_does_not_change_what_it_says() -> None:
+    network = wild_network()
+    evaluator = TorchEvaluator(network, batch_size=4)
+    before = evaluator.evaluate(*arrays(2))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+    after = evaluator.evaluate(*arrays(2))
+    np.testing.assert_array_equal(before[0], after[0])
