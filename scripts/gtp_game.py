@@ -35,7 +35,7 @@ class GtpProgram:
         answer = "\n".join(lines)
         if not answer.startswith("="):
             raise GtpGameError(f"{self.name}: {command!r} was answered by {answer or 'nothing'!r}")
-        return answer[1:].strip()
+        return answer[1:].removeprefix(" ").rstrip()
 
     def __enter__(self) -> "GtpProgram":
         return self

@@ -6,13 +6,20 @@ dataclasses, whose own checks see impossible values.
 """
 
 import dataclasses
+import difflib
 import typing
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any, Literal, Optional
 
+from hydra.errors import MissingConfigException
 from omegaconf import MISSING, DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import (
+    ConfigAttributeError,
+    ConfigKeyError,
+    MissingMandatoryValue,
+    OmegaConfBaseException,
+)
 
 from engine import OPENINGS, RuleError, RuleSet
 from engine.search import SearchConfig
@@ -181,11 +188,25 @@ def _leaves(node: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def one_line(error: BaseException) -> str:
-    """What OmegaConf or Hydra says, as one line that names the key."""
-    cause = error.__cause__
+    """What OmegaConf or Hydra says, as one line that names the key or group."""
+    if isinstance(error.__cause__, OmegaConfBaseException):
+        return one_line(error.__cause__)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
-    if cause is not None and isinstance(cause, OmegaConfBaseException):
-        text = f"{text}: {one_line(cause)}"
+    if isinstance(error, MissingConfigException) and error.options:
+        return f"{text}; there are {', '.join(error.options)}"
     key = getattr(error, "full_key", None)
-    return f"{key}: {text}" if key and not text.startswith(key) else text
+    if isinstance(error, MissingMandatoryValue):
+        return f"{key}: missing; give it as {key}=..."
+    if isinstance(error, ConfigKeyError | ConfigAttributeError) and key:
+        return f"{key}: no such key{_similar(key.split('.')[-1], error.object_type)}"
+    return f"{key}: {text}" if key else text
+
+
+def _similar(name: str, node: Any) -> str:
+    """A hint at the keys of a schema node that look like the name."""
+    if not dataclasses.is_dataclass(node):
+        return ""
+    names = [item.name for item in dataclasses.fields(node)]
+    close = difflib.get_close_matches(name, names, n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(names)}"

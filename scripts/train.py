@@ -19,12 +19,12 @@ BAD_CONFIG, FAILED = 2, 1
 
 def main() -> None:
     """Run the Hydra application; errors become one line on stderr."""
-    # Hydra would print its own traceback otherwise; `_explained` prints what matters of it.
+    # Hydra's own error messages would come instead of `explained`'s otherwise.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
-        _explained(_application())
+        explained(_application())
     except KeyboardInterrupt:
-        _fail("interrupted", 130)
+        fail("interrupted", 130)
 
 
 def _application() -> Callable[[], Any]:
@@ -38,7 +38,7 @@ def _application() -> Callable[[], Any]:
     ConfigStore.instance().store(name="schema", node=Settings)
 
     def train(settings: DictConfig) -> None:
-        train_once(settings)
+        explained(lambda: train_once(settings))
 
     application: Callable[[], Any] = hydra.main(
         version_base="1.3", config_path=str(CONFIGS), config_name="train"
@@ -46,25 +46,35 @@ def _application() -> Callable[[], Any]:
     return application
 
 
-def _explained(application: Callable[[], Any]) -> None:
-    """Call it; turn expected errors into one line and an exit code."""
+def explained(call: Callable[[], Any]) -> None:
+    """Call it; an error that a user can do something about ends the program with one line."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
     from model.checkpoint import CheckpointError
+    from model.export import ExportError
+    from model.learner import DivergedError, LearnerStateError
+    from scripts.gtp_game import GtpGameError
     from scripts.settings import SettingsError, one_line
     from selfplay.cluster import ClusterError
+    from selfplay.gauntlet import GauntletError
+    from selfplay.players import PlayerError
+    from selfplay.records import RecordError
     from selfplay.run import RunError
     from selfplay.storage import StorageError
 
     try:
-        application()
+        call()
     except (HydraException, OmegaConfBaseException) as error:
-        _fail(one_line(error), BAD_CONFIG)
+        fail(one_line(error), BAD_CONFIG)
     except SettingsError as error:
-        _fail(str(error), BAD_CONFIG)
-    except (RunError, StorageError, ClusterError, CheckpointError) as error:
-        _fail(str(error), FAILED)
+        fail(str(error), BAD_CONFIG)
+    except (RunError, StorageError, RecordError, CheckpointError, LearnerStateError) as error:
+        fail(str(error), FAILED)
+    except (ClusterError, DivergedError, GauntletError, PlayerError) as error:
+        fail(str(error), FAILED)
+    except (ExportError, GtpGameError) as error:
+        fail(str(error), FAILED)
 
 
 def train_once(settings: Any) -> None:
@@ -146,7 +156,8 @@ def _overridden(task: list[str]) -> list[str]:
     return ["" if key == "experiment" else key for key in keys]
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def fail(message: str, code: int) -> NoReturn:
+    """End the program with a line on standard error."""
     print(f"narabe: {message}", file=sys.stderr)
     sys.exit(code)
 

@@ -5,8 +5,8 @@ seed gives the same games and losses) and with Ray's.
 
 A run can be killed at any instant. What a chunk of games brings is stored in the order records,
 replay, state; what a version brings in the order checkpoint, learner, state. The state is the
-commit; `recover` says how a crash between two of them is made good. So a crash costs the games that
-were under way, and the optimiser steps since the last version, which are made again.
+commit: `recover` cuts off what was stored after the last one. So a crash costs the games that were
+under way, and the optimiser steps since the last version, which are made again.
 """
 
 import dataclasses
@@ -145,7 +145,7 @@ class Loop:
         self.config, self.folder = config, folder
         self._report, self._stop = report, stop
         self.replay = ReplayBuffer(folder.folder("replay"), config.replay)
-        self.state = recover(folder, stored_samples=self.replay.total)
+        self.state = recover(folder, self.replay)
         self.records = RecordLog(folder.folder("records"))
         self.checkpoints = folder.folder("checkpoints")
         self.learner = self.open_learner()
@@ -154,11 +154,14 @@ class Loop:
         self.workers: Workers | None = None
         self.rates = Rates()
         self._losses: deque[dict[str, float]] = deque(maxlen=50)
-        self._started = self._clock = self._written = time.monotonic()
+        self._started = self._clock = time.monotonic()
         self._first_fraction = self.fraction() or 0.0
 
     def run(self) -> RunState:
         """Play, store, train, publish, rate, until the goal is reached. Returns the last state."""
+        if self.is_done():
+            self.metrics.close()
+            return self.state
         self.workers = self.start_workers()
         try:
             while not self.is_done():
@@ -318,7 +321,6 @@ class Loop:
 
     def write_metrics(self) -> None:
         """One point of every curve."""
-        now = time.monotonic()
         replay = self.replay.statistics(self.state.version)
         workers = self.workers
         assert workers is not None
@@ -334,8 +336,7 @@ class Loop:
             "run/minutes": self.state.seconds / 60,
             "run/workers_replaced": workers.replaced,
         }
-        self.metrics.write(self.state.samples, now - self._written, others)
-        self._written = now
+        self.metrics.write(self.state.samples, others)
         self.learner.calibration.clear()
 
     # --- gauntlet ---

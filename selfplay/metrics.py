@@ -52,6 +52,8 @@ class Metrics:
         self._worker_memory: list[int] = []
         self._learning: dict[str, list[float]] = defaultdict(list)
         self._drawn = -math.inf
+        self._position = position
+        self._since = time.monotonic()
 
     def config(self, text: str, position: int) -> None:
         """Show the resolved configuration (YAML)."""
@@ -69,9 +71,17 @@ class Metrics:
         for name, value in metrics.items():
             self._learning[name].append(float(value))
 
-    def write(self, position: int, seconds: float, others: Mapping[str, float]) -> None:
-        """Write everything noted since the last call, `seconds` of the clock ago, and `others`."""
-        curves = dict(others)
+    def write(self, position: int, others: Mapping[str, float]) -> None:
+        """Write everything noted since the last point, and `others`.
+
+        Without new positions since the last point, nothing is written yet, and what is noted is
+        kept for the next one.
+        """
+        if position == self._position:
+            return
+        now = time.monotonic()
+        seconds, self._since = now - self._since, now
+        self._position, curves = position, dict(others)
         for name, values in self._learning.items():
             curves[f"learn/{name}"] = float(np.mean(values))
         curves |= _speed_curves(self._work, len(self._games), seconds)

@@ -5,7 +5,7 @@ needs pyplot or a display.
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -53,6 +53,28 @@ def board_figure(
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     draw_board(axes, position, heat=heat, numbers=numbers, title=title)
+    return figure
+
+
+def elo_figure(
+    positions: Sequence[int], elo: Sequence[float], error: Sequence[float], title: str = ""
+) -> Figure:
+    """Ratings over self-play positions with their 95% intervals (`error`: half widths)."""
+    figure = Figure(figsize=(5.0, 5.0), dpi=DPI, layout="constrained")
+    figure.set_facecolor(BACKGROUND)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot(facecolor=BACKGROUND)
+    x, y, margin = (np.asarray(values, dtype=np.float64) for values in (positions, elo, error))
+    axes.fill_between(x, y - margin, y + margin, color=BORDER, alpha=0.35, linewidth=0)
+    axes.plot(x, y, color=WHITE, linewidth=2, marker="o", markersize=5, markerfacecolor=BLACK)
+    axes.grid(color=GRID, linewidth=0.6, alpha=0.6)
+    axes.tick_params(colors=BLACK)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k")
+    axes.set_xlabel("self-play positions", color=BLACK)
+    axes.set_ylabel("Elo (version 0 = 0)", color=BLACK)
+    axes.set_title(title, color=WHITE, fontweight="bold")
+    for spine in axes.spines.values():
+        spine.set_color(GRID)
     return figure
 
 

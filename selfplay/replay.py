@@ -160,6 +160,25 @@ class ReplayBuffer:
         draws = {_name(stored.first): stored.draws for stored in self._stored}
         write_json(self.folder / _DRAWS, draws)
 
+    def cut(self, total: int) -> None:
+        """Forget all samples from number `total` on, as if they had never been added.
+
+        For samples that were stored just before a crash and never counted. Raises StorageError.
+        """
+        self._pending.clear()
+        while self._stored and self._stored[-1].end > total:
+            last = self._stored.pop()
+            kept = range(max(0, total - last.first))
+            if kept:
+                shard = Shard.of(
+                    [(last.shard.sample(i), int(last.shard.versions[i])) for i in kept]
+                )
+                self._share_games(shard)
+                write_file(self.folder / _name(last.first), shard.to_bytes(last.first))
+                self._stored.append(_Stored(first=last.first, shard=shard, draws=last.draws))
+            else:
+                (self.folder / _name(last.first)).unlink(missing_ok=True)
+
     def sample(self, n: int, rng: np.random.Generator) -> list[Sample]:
         """Draw n samples of the window, uniformly and with repetition.
 

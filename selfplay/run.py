@@ -15,7 +15,6 @@ crash the stores are never behind `state.json`.
 import contextlib
 import dataclasses
 import fcntl
-import itertools
 import os
 import secrets
 import time
@@ -24,7 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from selfplay.records import read_records, record_files
+from selfplay.records import record_files
+from selfplay.replay import ReplayBuffer
 from selfplay.storage import StorageError, make_folder, read_json, write_file, write_json
 
 #: Version of the folder's layout; raised when an older narabe could no longer go on with a run.
@@ -211,23 +211,17 @@ def _read_json(path: Path, types: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def recover(folder: RunFolder, *, stored_samples: int) -> RunState:
-    """The state to go on from: the last commit, made to agree with what has been stored.
+def recover(folder: RunFolder, replay: ReplayBuffer) -> RunState:
+    """The state to go on from: the last commit.
 
-    A chunk is stored in the order records, replay, state; `stored_samples` is what the replay
-    holds. If a crash came before the replay had the chunk, its records are cut off again: those
-    games were still under way. If it came after, the chunk counts.
+    What a crash has left of a chunk that was being stored is cut off records and replay again: to
+    the run, those games were still under way. Raises `RunError` and `StorageError`.
     """
     state = folder.load_state()
-    records = folder.folder("records")
-    if stored_samples > state.stored:
-        extra = list(itertools.islice(read_records(records), state.games, None))
-        state.games += len(extra)
-        state.samples += stored_samples - state.stored
-        state.next_game = max([state.next_game, *(record.seed["game"] + 1 for record in extra)])
-    else:
-        _cut_records(records, state.games)
-    state.stored = stored_samples
+    _cut_records(folder.folder("records"), state.games)
+    replay.cut(state.stored)
+    # Less where damaged shards were lost.
+    state.stored = replay.total
     state.sessions += 1
     return state
 

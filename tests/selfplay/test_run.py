@@ -3,11 +3,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import RuleSet
 from selfplay.records import GameRecord, RecordLog, read_records
+from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.run import RunError, RunFolder, RunState, recover
+from tests.selfplay.samples import some_samples
 
 
 def record(index: int) -> GameRecord:
@@ -81,27 +84,41 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     RunFolder.open(tmp_path).close()
 
 
-@pytest.mark.parametrize("in_replay", [False, True])
-def test_a_crash_within_a_chunk_is_made_good(tmp_path: Path, in_replay: bool) -> None:
-    """A chunk of 3 games and 30 samples has its records, perhaps its samples, but no commit."""
+@pytest.mark.parametrize("in_replay", [0, 7, 30])
+def test_a_crash_within_a_chunk_is_made_good(tmp_path: Path, in_replay: int) -> None:
+    """A chunk of 3 games and 30 samples has its records, perhaps some samples, but no commit."""
+    config = ReplayConfig(min_window=100, shard_samples=16)
+    samples = some_samples(80)
     with RunFolder.create(tmp_path, "") as folder:
         log = RecordLog(folder.folder("records"), games_per_file=4)
+        replay = ReplayBuffer(folder.folder("replay"), config)
         log.append(record(index) for index in range(5))
-        folder.commit(RunState(games=5, samples=50, stored=40, next_game=5))
+        replay.add(samples[:50], version=1)
+        replay.flush()
+        folder.commit(RunState(games=5, samples=50, stored=50, next_game=5))
         log.append(record(index) for index in (5, 9, 6))
-        state = recover(folder, stored_samples=70 if in_replay else 40)
-        kept = [each.seed["game"] for each in read_records(folder.path / "records")]
-    if in_replay:
-        assert (state.games, state.samples, state.stored, state.next_game) == (8, 80, 70, 10)
-        assert kept == [0, 1, 2, 3, 4, 5, 9, 6]
-    else:
-        assert (state.games, state.samples, state.stored, state.next_game) == (5, 50, 40, 5)
-        assert kept == [0, 1, 2, 3, 4]
-    RecordLog(tmp_path / "records", games_per_file=4).append([record(20)])
+        replay.add(samples[50 : 50 + in_replay], version=1)
+        replay.flush()
+        replay = ReplayBuffer(folder.folder("replay"), config)
+        state = recover(folder, replay)
+        assert (state.games, state.samples, state.stored) == (5, 50, 50)
+        assert [each.seed["game"] for each in read_records(folder.path / "records")] == [*range(5)]
+        # Both stores go on from there.
+        replay.add(samples[70:], version=2)
+        replay.flush()
+        RecordLog(folder.path / "records", games_per_file=4).append([record(20)])
+        replay = ReplayBuffer(folder.folder("replay"), config)
+        drawn = replay.sample(2000, np.random.default_rng(0))
+        assert {sample.packed for sample in drawn} == {
+            sample.packed for sample in samples[:50] + samples[70:]
+        }
 
 
 def test_samples_lost_to_damage_stay_counted(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path, "") as folder:
+        replay = ReplayBuffer(folder.folder("replay"), ReplayConfig())
+        replay.add(some_samples(32), version=1)
+        replay.flush()
         folder.commit(RunState(games=5, samples=50, stored=50))
-        state = recover(folder, stored_samples=32)
+        state = recover(folder, replay)
     assert (state.games, state.samples, state.stored) == (5, 50, 32)
