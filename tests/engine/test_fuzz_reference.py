@@ -7,6 +7,7 @@ prints the rules and the shortest list of actions that it could find.
 
 from collections.abc import Callable
 from dataclasses import asdict
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
@@ -18,7 +19,7 @@ from tests.reference.board import Stones, all_points, chain_at, has_liberty, nam
 from tests.reference.crowding import small_rules, temptations
 from tests.reference.openings import OPENINGS
 from tests.reference.position import OPTIONS
-from tests.reference.rules import PRESETS, Rules
+from tests.reference.rules import PRESETS, Rules, preset
 
 
 def check_same(game: EngineGame, reference: ReferenceGame) -> list[str]:
@@ -125,19 +126,24 @@ def examples(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]
     )
 
 
-@st.composite
-def any_stones(draw: st.DrawFn, rules: Rules) -> Stones:
-    """Stones all over the board, those of chains without liberties taken away again."""
-    points = all_points(rules)
-    colours = st.sampled_from([None, None, "black", "white", "black", "white"])
-    drawn = draw(st.lists(colours, min_size=len(points), max_size=len(points)))
-    stones = {point: colour for point, colour in zip(points, drawn, strict=True) if colour}
-    for point in points:
-        if point in stones and rules.capture == "remove":
+def without_dead_chains(stones: Stones, rules: Rules) -> Stones:
+    """The stones without those of chains that have no liberty, where rules capture."""
+    for point in all_points(rules) if rules.capture == "remove" else []:
+        if point in stones:
             chain = chain_at(stones, point, rules)
             if not has_liberty(stones, chain, rules):
                 stones = {p: colour for p, colour in stones.items() if p not in chain}
     return stones
+
+
+@st.composite
+def any_stones(draw: st.DrawFn, rules: Rules) -> Stones:
+    """Stones all over the board."""
+    points = all_points(rules)
+    colours = st.sampled_from([None, None, "black", "white", "black", "white"])
+    drawn = draw(st.lists(colours, min_size=len(points), max_size=len(points)))
+    stones = {point: colour for point, colour in zip(points, drawn, strict=True) if colour}
+    return without_dead_chains(stones, rules)
 
 
 COMBINATIONS = [(name, opening) for name in PRESETS for opening in OPENINGS]
@@ -154,8 +160,10 @@ def test_the_presets_are_those_of_the_reference() -> None:
 
 @pytest.mark.parametrize(("name", "opening"), COMBINATIONS)
 def test_presets(name: str, opening: str) -> None:
-    @examples(5)
-    @given(rules_of(name), picks(30))
+    capturing = PRESETS[name].capture == "remove"
+
+    @examples(12 if capturing else 4)
+    @given(rules_of(name), picks(60 if capturing else 30))
     def plays(rules: Rules, numbers: list[int]) -> None:
         play_both(rules, opening, numbers)
 
@@ -190,17 +198,21 @@ def test_any_rules_at_length(opening: str) -> None:
     plays()
 
 
-def play_set_up(rules: Rules, data: st.DataObject, longest: int) -> None:
-    """Lines that are there already, runs across the gutter and crowds that no game would make."""
-    stones = data.draw(any_stones(rules))
+def play_stones(rules: Rules, stones: Stones, to_play: str, numbers: list[int]) -> None:
     black, white = (
         [name_of(point) for point, colour in stones.items() if colour == wanted]
         for wanted in ("black", "white")
     )
-    to_play = data.draw(st.sampled_from(["black", "white"]))
+    note(f"RuleSet.from_json({asdict(rules)}), black={black}, white={white}, {to_play} to play")
     game = EngineGame.set_up(rules, black, white, to_play)
-    reference = ReferenceGame.set_up(rules, black, white, to_play)
-    play_on(game, reference, data.draw(picks(longest)))
+    play_on(game, ReferenceGame.set_up(rules, black, white, to_play), numbers)
+
+
+def play_set_up(rules: Rules, data: st.DataObject, longest: int) -> None:
+    """Lines that are there already, runs across the gutter and crowds that no game would make."""
+    stones = data.draw(any_stones(rules))
+    to_play = data.draw(st.sampled_from(["black", "white"]))
+    play_stones(rules, stones, to_play, data.draw(picks(longest)))
 
 
 @examples(60)
@@ -214,3 +226,26 @@ def test_set_up(rules: Rules, data: st.DataObject) -> None:
 @given(any_rules(), st.data())
 def test_set_up_at_length(rules: Rules, data: st.DataObject) -> None:
     play_set_up(rules, data, 40)
+
+
+LARGE = [
+    preset("irensei", size=25, line_length=9, gutter=3),
+    preset("irensei", size=19, pass_tiebreak=True, overline="symmetric-loss"),
+    preset("irensei", width=25, height=3, line_length=5, gutter=0, suicide=True),
+    preset("irensei", width=3, height=25, line_length=5, gutter=0),
+    preset("mnk", width=25, height=13, line_length=7),
+]
+
+
+@examples(6)
+@given(st.sampled_from(LARGE), st.randoms(use_true_random=False), picks(6))
+def test_large_boards(rules: Rules, rng: Random, numbers: list[int]) -> None:
+    """Crowded boards up to the largest; stones from a generator, which is quicker to draw."""
+    density = rng.choice([0.5, 0.8, 0.95])
+    drawn = {
+        point: rng.choice(["black", "white"])
+        for point in all_points(rules)
+        if rng.random() < density
+    }
+    stones = without_dead_chains(drawn, rules)
+    play_stones(rules, stones, rng.choice(["black", "white"]), numbers)

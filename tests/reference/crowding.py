@@ -35,11 +35,10 @@ def small_rules(name: str) -> list[Rules]:
 
 
 def temptations(position: Position, legal: list[str]) -> list[str]:
-    """The legal actions, those that crowd the board several times over, those that end it rarely.
+    """The legal actions, each as often as it shall be chosen at random.
 
-    A choice at random among them captures wherever it can, half of the time, and seldom ends the
-    game by a line while something else can be done. The order is stable: the same position always
-    gives the same list.
+    Where something can be captured, half of the list is captures; a move that ends the game by a
+    line is there once, any other four times. The same position always gives the same list.
     """
     captures, quiet, ends = [], [], []
     for action in legal:
@@ -51,10 +50,8 @@ def temptations(position: Position, legal: list[str]) -> list[str]:
             captures.append(action)
         else:
             quiet.append(action)
-    if not captures and not quiet:
-        return ends
-    repeats = 1 + len(quiet) // len(captures) if captures else 0
-    return captures * repeats + quiet + ends[: 1 + len(quiet) // 8]
+    repeats = 1 + 4 * len(quiet) // len(captures) if captures else 0
+    return captures * repeats + quiet * 4 + ends
 
 
 def crowded_game(position: Position, plies: int, rng: random.Random) -> list[str]:
