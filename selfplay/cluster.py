@@ -6,6 +6,7 @@ played, close. The loop knows nothing else about where its games come from.
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -336,6 +337,7 @@ def _ray_started(config: ClusterConfig) -> Any:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         if config.address:
+            _check_address(config.address)
             ray.init(address=config.address, **quiet)
         else:
             ray.init(
@@ -345,7 +347,7 @@ def _ray_started(config: ClusterConfig) -> Any:
                 object_store_memory=config.object_store_mb * 2**20,
                 **quiet,
             )
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = f"join the Ray cluster at {config.address!r}" if config.address else "start Ray"
         raise ClusterError(f"cannot {where}: {error}") from error
     finally:
@@ -357,3 +359,10 @@ def _ray_started(config: ClusterConfig) -> Any:
         ray.shutdown()
         raise ClusterError(f"cluster.workers: {config.workers}, but the cluster has {cores} cores")
     return ray
+
+
+def _check_address(address: str) -> None:
+    """Raises OSError where nobody listens; Ray itself would try again for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=10).close()

@@ -1,0 +1,86 @@
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from selfplay.cluster import ClusterConfig, ClusterError
+from selfplay.loop import Progress, train
+from selfplay.records import read_records
+from selfplay.run import RunFolder
+from tests.selfplay.small import small_config
+from tests.selfplay.test_loop import check_stores
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("kind", "slurm"), ("chunk_games", 0), ("workers", -1), ("gpus", -0.5)]
+)
+def test_impossible_values_are_refused_by_name(key: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"cluster\.{key}"):
+        ClusterConfig(**{key: value})
+
+
+def self_play_processes() -> list[psutil.Process]:
+    """The processes in which Ray's actors are."""
+    return [
+        process
+        for process in psutil.Process().children(recursive=True)
+        if process.status() != psutil.STATUS_ZOMBIE and "_Actor" in " ".join(process.cmdline())
+    ]
+
+
+def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None:
+    config = small_config(kind="ray", games=10**9)
+    killed: list[int] = []
+    games_then = 0
+    phases: list[str] = []
+    enough = threading.Event()
+
+    def report(progress: Progress) -> None:
+        nonlocal games_then
+        phases.append(progress.phase)
+        if not killed and progress.games >= 6:
+            worker = self_play_processes()[0]
+            worker.kill()
+            killed.append(worker.pid)
+            games_then = progress.games
+        if killed and progress.games >= games_then + 20 and len(self_play_processes()) == 2:
+            enough.set()
+
+    began = time.monotonic()
+    handler = signal.getsignal(signal.SIGTERM)
+    with RunFolder.create(tmp_path, "") as folder:
+        state = train(
+            config,
+            folder,
+            report=report,
+            stop=lambda: enough.is_set() or time.monotonic() - began > 200,
+        )
+    assert enough.is_set()
+    assert killed[0] not in [process.pid for process in self_play_processes()]
+    assert state.games >= games_then + 20
+    assert state.steps >= 4 * state.samples // 16 - 8
+    check_stores(config, tmp_path)
+    # The weights came round: later games were played by later versions.
+    versions = {
+        version for record in read_records(tmp_path / "records") for _, version in record.versions
+    }
+    assert len(versions) > 2
+    assert signal.getsignal(signal.SIGTERM) is handler
+    # Nothing is left running.
+    deadline = time.monotonic() + 20
+    while self_play_processes() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not self_play_processes()
+
+
+def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    config = small_config(kind="ray")
+    config.cluster.address = "127.0.0.1:1"
+    with (
+        RunFolder.create(tmp_path, "") as folder,
+        pytest.raises(ClusterError, match=r"cannot join the Ray cluster at '127.0.0.1:1'"),
+    ):
+        train(config, folder)
