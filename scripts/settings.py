@@ -135,7 +135,8 @@ def game_choice(settings: DictConfig) -> GameChoice:
     try:
         rules = RuleSet.preset(settings.game.preset, **overrides)
     except RuleError as error:
-        raise SettingsError(f"game.{str(error).removeprefix('game.')}") from error
+        message = str(error).replace("game:", "preset:", 1)
+        raise SettingsError(f"game.{message}") from error
     if opening not in OPENINGS:
         raise SettingsError(f"opening: {opening!r} is not one of {', '.join(OPENINGS)}")
     return GameChoice(rules=rules, opening=opening)

@@ -139,15 +139,19 @@ def longer(stop: "StopConfig") -> str:
 
 
 def run_name(settings: Any) -> str:
-    """The run's name; each job of a multirun gets its own, made of its overrides."""
+    """The run's name; in a multirun each job's name tells what distinguishes it from the others."""
     from hydra.core.hydra_config import HydraConfig
+    from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.types import RunMode
 
     hydra = HydraConfig.get()
     if hydra.mode != RunMode.MULTIRUN:
         return str(settings.run)
-    changed = re.sub(r"[^A-Za-z0-9._=-]+", ",", hydra.job.override_dirname).strip(",")
-    return f"{settings.run}-{changed}" if changed else str(settings.run)
+    given = [text for text in sys.argv[1:] if "=" in text and not text.startswith("-")]
+    parsed = OverridesParser.create().parse_overrides(given)
+    swept = {override.key_or_group for override in parsed if override.is_sweep_override()} - {"run"}
+    values = [text for text in hydra.overrides.task if text.lstrip("+").split("=")[0] in swept]
+    return re.sub(r"[^A-Za-z0-9._=-]+", ",", "-".join([str(settings.run), *values]))
 
 
 def _overridden(task: list[str]) -> list[str]:
