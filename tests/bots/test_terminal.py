@@ -55,10 +55,10 @@ def test_nobody() -> None:
 
 
 def test_the_bot_answers() -> None:
-    terminal, position = play("A", "a1", "b1")
-    assert position.ply >= 3
+    terminal, position = play("A", "a1", "a2")
+    assert position.ply == 4
     assert any(line.startswith("B (white): ") for line in terminal.said)
-    assert position.board[0, 2] == 2, "the third in the row is blocked"
+    assert position.board[2, 0] == 2, "the third in the column is blocked"
 
 
 def test_what_cannot_be_played_is_explained() -> None:
