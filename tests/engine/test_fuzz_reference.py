@@ -171,6 +171,7 @@ def test_presets(name: str, opening: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("name", "opening"), COMBINATIONS)
 def test_presets_at_length(name: str, opening: str) -> None:
     @examples(150)
@@ -188,6 +189,7 @@ def test_any_rules(rules: Rules, opening: str, numbers: list[int]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_any_rules_at_length(opening: str) -> None:
     @examples(500)
@@ -222,6 +224,7 @@ def test_set_up(rules: Rules, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @examples(2000)
 @given(any_rules(), st.data())
 def test_set_up_at_length(rules: Rules, data: st.DataObject) -> None:

@@ -217,6 +217,7 @@ def test_games_with_the_engine(setting: tuple[str, str, bool]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 def test_games_with_the_engine_and_every_next_ply(setting: tuple[str, str, bool]) -> None:
     for record in games_of(setting):
@@ -230,6 +231,7 @@ def test_some_games_with_the_reference(setting: tuple[str, str, bool]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 def test_games_with_the_reference(setting: tuple[str, str, bool]) -> None:
     for record in games_of(setting):
