@@ -107,7 +107,16 @@ Settings = _settings()
 
 #: Keys that may change when a run is gone on with: they change how long, where and how often, not
 #: what is learnt. The rest would make the curves of one run two different experiments.
-CHANGEABLE = ("run", "runs", "cluster", "gauntlet", "stop")
+CHANGEABLE = (
+    "run",
+    "runs",
+    "cluster",
+    "stop",
+    "gauntlet.games",
+    "gauntlet.parallel",
+    "loop.rate_versions",
+    "loop.threads",
+)
 
 
 def run_config(settings: DictConfig) -> RunConfig:

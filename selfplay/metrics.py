@@ -43,9 +43,7 @@ class Metrics:
     """
 
     def __init__(self, folder: Path, *, position: int) -> None:
-        self._writer: Any = SummaryWriter(
-            str(folder), purge_step=position + 1 if position else None, flush_secs=60
-        )
+        self._writer: Any = SummaryWriter(str(folder), purge_step=position + 1, flush_secs=60)
         self._writer.add_custom_scalars(_LAYOUT)
         self._games: list[FinishedGame] = []
         self._work = Work()

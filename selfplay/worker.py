@@ -27,7 +27,14 @@ class GameChoice:
 
     rules: RuleSet
     opening: str = "none"
+    #: How often it is drawn, relative to the others' weights.
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight < math.inf:
+            raise ValueError(
+                f"games: the weight {self.weight} of {self.rules.name} is not positive"
+            )
 
 
 @dataclass(slots=True, kw_only=True)

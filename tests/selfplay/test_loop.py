@@ -61,7 +61,7 @@ def test_the_loop_goes_round_and_everything_is_there(tmp_path: Path) -> None:
     assert state.version == state.steps // 8
     for version in range(state.version + 1):
         assert Checkpoint.load(tmp_path / "checkpoints" / f"v{version:06d}").meta.version == version
-    assert state == check_stores(config, tmp_path) or state.sessions == 1
+    assert check_stores(config, tmp_path).games == state.games
     assert [rating.version for rating in state.ratings] == sorted(
         rating.version for rating in state.ratings
     )

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from selfplay import metrics
+from tests.selfplay.test_worker import play_versions
+
+
+def test_calibration_error_is_the_mean_gap_of_the_bins() -> None:
+    # Three quarters of the positions are judged 0.5 too high, the others rightly.
+    predicted = np.array([0.55, 0.55, 0.55, 0.55, 0.55, 0.55, -1.0, -1.0])
+    outcome = np.array([1, -1, 0.3, 0, 0, 0, -1, -1])
+    assert metrics.calibration_error(predicted, outcome) == pytest.approx(0.75 * 0.5)
+    assert metrics.calibration_error(np.array([1.0]), np.array([1.0])) == 0
+
+
+def test_mixed_games_are_told_apart() -> None:
+    games = play_versions(games=30)
+    curves = metrics.game_curves(games)
+    kinds = {f"{game.record.game}/{game.record.opening}" for game in games}
+    assert kinds == {"irensei/swap-1st", "mnk/swap-2"}
+    for kind in kinds:
+        some = [game for game in games if f"{game.record.game}/{game.record.opening}" == kind]
+        assert curves[f"{kind}/game/length"] == pytest.approx(
+            np.mean([len(game.record.actions) for game in some])
+        )
+        assert metrics.game_curves(some)["game/length"] == curves[f"{kind}/game/length"]
+    outcomes = ("draws", "seat_A_wins", "seat_B_wins")
+    assert sum(curves[f"outcome/{name}"] for name in outcomes) == pytest.approx(1)
+
+
+def test_choices_are_shares_of_their_phase() -> None:
+    curves = metrics.game_curves(play_versions(games=30))
+    for phase in ("irensei/swap-1st/opening/choose", "mnk/swap-2/opening/choose-or-more"):
+        shares = [value for tag, value in curves.items() if tag.startswith(phase + "/")]
+        assert sum(shares) == pytest.approx(1)
+
+
+def test_the_policy_is_drawn_on_the_position_that_was_searched() -> None:
+    game = play_versions(games=1)[0]
+    full = int(np.flatnonzero(game.statistics.full)[0])
+    ply = game.statistics.plies - len(game.samples) + full
+    assert metrics.replayed(game, ply).pack() == game.samples[full].packed
+    figure = metrics.policy_figure(game, full)
+    assert f"ply {ply}:" in figure.axes[0].texts[-1].get_text()
