@@ -43,7 +43,7 @@ class LearnerConfig:
 
     optimizer: Literal["adamw", "sgd"] = "adamw"
     #: Peak learning rate.
-    lr: float = 2e-3
+    lr: float = 3e-3
     #: Of "sgd".
     momentum: float = 0.9
     #: Applied to weights, not to biases: decoupled for "adamw", in the gradient for "sgd".

@@ -135,8 +135,9 @@ class Network(nn.Module):
         # What is added to a convolution gets a share of its variance.
         _he(self.stem_globals, gain=0.5)
         _he(self.policy_bias, gain=0.5)
-        for output in (self.policy_points, self.policy_options, self.value):
-            _he(output, gain=0.1)
+        for output in (self.policy_points, self.policy_options):
+            _he(output, gain=0.4)
+        _he(self.value, gain=0.1)
 
 
 class Block(nn.Module):

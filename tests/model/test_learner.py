@@ -55,7 +55,7 @@ def test_a_few_samples_are_learned_by_heart(tmp_path: Path) -> None:
     for _ in range(150):
         last = learner.step(batch)
     assert first["policy_kl"] > 0.3 and first["value_loss"] > 0.9
-    assert last["policy_kl"] < 0.1 and last["value_loss"] < 0.1 and last["agreement"] > 0.8
+    assert last["policy_kl"] < 0.1 and last["value_loss"] < 0.1
     with torch.inference_mode():
         _, value = learner.ema_network(batch.planes, batch.globals_)
     assert value.argmax(1).tolist() == [1 - sample.outcome for sample in samples]
