@@ -27,6 +27,10 @@ OFF_BOARD = -1e4
 POOL_CENTRE, POOL_SCALE = 14.0, 0.1
 """The second pooled mean is the first times (sqrt(points) - 14) / 10 (Wu, arXiv:1902.10565)."""
 
+FIRST_PASS_BIAS = -3.0
+"""Logit bias of passing at the start. Where the untrained value likes the seat to act, every move
+looks worse than a draw by two passes: games end after a few plies and teach nothing but passing."""
+
 POOLED = 3
 """Numbers that pooling makes of a channel: mean, mean scaled by the board's size, maximum."""
 
@@ -138,6 +142,8 @@ class Network(nn.Module):
         for output in (self.policy_points, self.policy_options):
             _he(output, gain=0.4)
         _he(self.value, gain=0.1)
+        assert self.policy_options.bias is not None
+        nn.init.constant_(self.policy_options.bias[OPTIONS.index("pass")], FIRST_PASS_BIAS)
 
 
 class Block(nn.Module):
