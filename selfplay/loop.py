@@ -356,11 +356,15 @@ class Loop:
         newest, anchor = checkpoint_name(state.version), checkpoint_name(0)
         opponents = [0, *(rating.version for rating in state.ratings)][-2:]
         search = dataclasses.replace(config.search, simulations=config.gauntlet.simulations)
+        device = str(self.learner.device)
         names = dict.fromkeys([anchor, *map(checkpoint_name, opponents), newest])
         estimates = []
         for choice in config.games:
             gauntlet = Gauntlet(
-                [checkpoint_player(self.checkpoints / name, search) for name in names],
+                [
+                    checkpoint_player(self.checkpoints / name, search, device=device)
+                    for name in names
+                ],
                 config.gauntlet,
                 self.folder.folder("gauntlet") / game_name(choice),
                 rules=choice.rules,

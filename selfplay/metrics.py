@@ -5,6 +5,7 @@ the first game on, and a resumed run knows exactly where to go on: points behind
 purged when the run is opened again.
 """
 
+import contextlib
 import math
 import time
 from collections import Counter, defaultdict
@@ -21,6 +22,7 @@ from torch.utils.tensorboard import SummaryWriter
 from engine import Position
 from selfplay import picture
 from selfplay.cluster import Chunk
+from selfplay.storage import cannot_write
 from selfplay.worker import FinishedGame, GameStatistics, Work
 
 _MIB = 2**20
@@ -43,6 +45,7 @@ class Metrics:
     """
 
     def __init__(self, folder: Path, *, position: int) -> None:
+        self._folder = folder
         self._writer: Any = SummaryWriter(str(folder), purge_step=position + 1, flush_secs=60)
         self._writer.add_custom_scalars(_LAYOUT)
         self._games: list[FinishedGame] = []
@@ -91,21 +94,27 @@ class Metrics:
             curves |= game_curves(self._games)
             if time.monotonic() - self._drawn > PICTURE_SECONDS:
                 self._draw(position)
-        for name, value in curves.items():
-            self._writer.add_scalar(name, value, position)
+        self._add_scalars(curves, position)
         self._games, self._work, self._worker_memory = [], Work(), []
         self._learning.clear()
-        self._writer.flush()
 
     def rated(self, position: int, rating: float, low: float, high: float) -> None:
         """Write the newest weights' Elo with its 95% interval."""
-        for name, value in (("rating", rating), ("low", low), ("high", high)):
-            self._writer.add_scalar(f"elo/{name}", value, position)
-        self._writer.flush()
+        self._add_scalars({"elo/rating": rating, "elo/low": low, "elo/high": high}, position)
 
     def close(self) -> None:
-        """Write what is still buffered and close the file."""
-        self._writer.close()
+        """Close the file; what cannot be written any more is lost."""
+        with contextlib.suppress(OSError):
+            self._writer.close()
+
+    def _add_scalars(self, curves: Mapping[str, float], position: int) -> None:
+        """Write points and flush. Raises StorageError."""
+        try:
+            for name, value in curves.items():
+                self._writer.add_scalar(name, value, position)
+            self._writer.flush()
+        except OSError as error:
+            raise cannot_write(self._folder, error) from error
 
     def _draw(self, position: int) -> None:
         """Pictures: a full search of the newest game, the game's end, the value's calibration."""
@@ -186,22 +195,31 @@ def _curves_of(games: list[FinishedGame]) -> dict[str, float]:
         **{f"outcome/by_{reason}": count / n for reason, count in reasons.items()},
     }
     statistics = [game.statistics for game in games]
-    return curves | _choice_curves(statistics) | _search_curves(statistics)
+    return curves | _choice_curves(games) | _search_curves(statistics)
 
 
-def _choice_curves(statistics: list[GameStatistics]) -> dict[str, float]:
-    """How often each option of an opening phase is chosen, among the options chosen there.
+def _choice_curves(games: list[FinishedGame]) -> dict[str, float]:
+    """What was chosen in the phases of the opening.
 
-    For a swap, `opening/PHASE/white` is how often the chooser leaves Black's stones to the other.
+    For each option: its share among the choices in its phase, search's value of the position for
+    the chooser, and the chooser's mean result. For a swap, `opening/PHASE/white` is how often the
+    chooser leaves Black's stones to the other seat.
     """
-    chosen = Counter(choice for game in statistics for choice in game.choices)
+    chosen: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
     phases: Counter[str] = Counter()
-    for choice, count in chosen.items():
-        phases[choice.split(":")[0]] += count
-    return {
-        f"opening/{choice.replace(':', '/')}": count / phases[choice.split(":")[0]]
-        for choice, count in chosen.items()
-    }
+    for game in games:
+        winner = game.record.result["winner_seat"]
+        for choice in game.statistics.choices:
+            result = 0 if winner is None else 1 if winner == choice.seat else -1
+            chosen[choice.phase, choice.option].append((choice.root_value, result))
+            phases[choice.phase] += 1
+    curves = {}
+    for (phase, option), values in chosen.items():
+        value, result = np.mean(values, axis=0)
+        curves[f"opening/{phase}/{option}"] = len(values) / phases[phase]
+        curves[f"opening/{phase}/{option}_value"] = float(value)
+        curves[f"opening/{phase}/{option}_result"] = float(result)
+    return curves
 
 
 def _search_curves(statistics: list[GameStatistics]) -> dict[str, float]:

@@ -83,6 +83,16 @@ class SelfPlayConfig:
                 raise ValueError(f"selfplay.{name}: {value} is outside {low}..{high}")
 
 
+@dataclass(slots=True, kw_only=True, frozen=True)
+class OpeningChoice:
+    """An option that a seat chose in a phase of the opening, and how search valued its position."""
+
+    phase: str
+    option: str
+    seat: str
+    root_value: float
+
+
 @dataclass(slots=True, kw_only=True)
 class GameStatistics:
     """What the curves need to know about one finished game.
@@ -107,8 +117,8 @@ class GameStatistics:
     """float32: Kullback-Leibler divergence of the network's policy from the target, nats."""
     agreement: np.ndarray
     """bool: search's first choice is the network's."""
-    choices: list[str]
-    """Options chosen in opening phases, as "phase:option"."""
+    choices: list[OpeningChoice]
+    """Options chosen in phases of the opening, in order."""
     would_resign: str | None = None
     """The seat that would have resigned in a game played out to check, if any."""
 
@@ -157,7 +167,7 @@ class _Game:
     full: bool = True
     versions: list[tuple[int, int]] = field(default_factory=list)
     plies: list["_SearchedPly"] = field(default_factory=list)
-    choices: list[str] = field(default_factory=list)
+    choices: list[OpeningChoice] = field(default_factory=list)
     #: Consecutive plies of each seat with a value below the resignation threshold.
     hopeless: dict[str, int] = field(default_factory=lambda: {"A": 0, "B": 0})
     would_resign: str | None = None
@@ -338,7 +348,12 @@ class SelfPlay:
         temperature = self.config.temperature if early else self.config.late_temperature
         action = choose(result, temperature, game.rng)
         if position.phase != "play" and action >= position.rules.points:
-            game.choices.append(f"{position.phase}:{position.action_name(action)}")
+            option = position.action_name(action)
+            game.choices.append(
+                OpeningChoice(
+                    phase=position.phase, option=option, seat=seat, root_value=result.value
+                )
+            )
         position.play(action)
         outcome = position.outcome
         if outcome is not None:

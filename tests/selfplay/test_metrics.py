@@ -1,7 +1,11 @@
+import errno
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from selfplay import metrics
+from selfplay.storage import StorageError
 from tests.selfplay.test_worker import play_versions
 
 
@@ -31,8 +35,12 @@ def test_mixed_games_are_told_apart() -> None:
 def test_choices_are_shares_of_their_phase() -> None:
     curves = metrics.game_curves(play_versions(games=30))
     for phase in ("irensei/swap-1st/opening/choose", "mnk/swap-2/opening/choose-or-more"):
-        shares = [value for tag, value in curves.items() if tag.startswith(phase + "/")]
-        assert sum(shares) == pytest.approx(1)
+        chosen = {tag: value for tag, value in curves.items() if tag.startswith(phase + "/")}
+        shares = {tag: value for tag, value in chosen.items() if "_" not in tag.split("/")[-1]}
+        assert sum(shares.values()) == pytest.approx(1)
+        for tag in shares:
+            assert -1 <= chosen[f"{tag}_value"] <= 1
+            assert -1 <= chosen[f"{tag}_result"] <= 1
 
 
 def test_the_policy_is_drawn_on_the_position_that_was_searched() -> None:
@@ -42,3 +50,16 @@ def test_the_policy_is_drawn_on_the_position_that_was_searched() -> None:
     assert metrics.replayed(game, ply).pack() == game.samples[full].packed
     figure = metrics.policy_figure(game, full)
     assert f"ply {ply}:" in figure.axes[0].texts[-1].get_text()
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    curves = metrics.Metrics(tmp_path, position=0)
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(curves._writer, "flush", full)
+    with pytest.raises(StorageError, match="the disk is full"):
+        curves.rated(1, 0.0, -1.0, 1.0)
+    monkeypatch.setattr(curves._writer, "close", full)
+    curves.close()

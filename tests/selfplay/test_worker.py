@@ -117,8 +117,12 @@ def test_fast_and_full_searches_come_in_the_given_proportion() -> None:
 
 
 def test_choices_of_the_opening_are_counted() -> None:
-    choices = Counter(choice for game in play_versions() for choice in game.statistics.choices)
-    assert {choice.split(":")[1] for choice in choices} >= {"black", "white"}
+    choices = Counter(
+        (choice.phase, choice.option)
+        for game in play_versions(games=40)
+        for choice in game.statistics.choices
+    )
+    assert choices.keys() >= {("choose", "black"), ("choose", "white"), ("choose-or-more", "white")}
 
 
 def test_games_wait_for_indices_and_go_on_between_calls() -> None:
