@@ -61,7 +61,8 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
     assert enough.is_set()
     assert killed[0] not in [process.pid for process in self_play_processes()]
     assert state.games >= games_then + 20
-    assert state.steps >= 4 * state.samples // 16 - 8
+    # The stop may come while steps are owed, but never are there more than the set ratio's.
+    assert 0 < state.steps <= 4 * state.samples // 16
     check_stores(config, tmp_path)
     # The weights came round: later games were played by later versions.
     versions = {
