@@ -10,7 +10,11 @@ and asks, at 64 simulations a move:
 - has the root's value the right sign in 1,000 distinct random positions (2 to 20 random plies)
   whose exact value is a win or a loss?
 
-It prints both along the training and at its end, stores them as JSON, and exits with 1 where a
+Beside these targets it tells how often the action that search prefers keeps a position's exact
+value, and the signs in positions near play: of games between plain tree searches, which know no
+network.
+
+It prints all along the training and at its end, stores them as JSON, and exits with 1 where a
 target is missed. Exact values come from `engine.solver`.
 """
 
@@ -30,15 +34,15 @@ import torch
 
 from benchmarks.table import RESULTS, machine
 from engine import Position, RuleSet
-from engine.evaluators import Evaluator
-from engine.search import SearchBatch, SearchConfig
+from engine.evaluators import Evaluator, UniformEvaluator
+from engine.search import SearchBatch, SearchConfig, SearchResult, choose
 from engine.solver import Solver
 from model.checkpoint import Checkpoint
 from model.evaluator import TorchEvaluator
 
 RULES = RuleSet.preset("mnk", size=6, line_length=4)
 SIMULATIONS = 64
-GAMES, POSITIONS = 100, 1000
+GAMES, POSITIONS, NEAR_PLAY = 100, 1000, 200
 #: Targets: games won, share of signs that are right.
 ALL_WON, SIGNS_RIGHT = 1.0, 0.98
 #: Games and positions of the points of the curve.
@@ -56,6 +60,10 @@ class Score:
     #: Share of right signs: of the root's value after search, and of the network's own value.
     search_sign: float
     network_sign: float
+    #: Share of random positions where the searched action keeps the exact value.
+    keeps_value: float
+    #: As `search_sign`, in positions near play.
+    near_play_sign: float
 
 
 def random_positions(solver: Solver, count: int, rng: np.random.Generator) -> list[Position]:
@@ -74,6 +82,23 @@ def random_positions(solver: Solver, count: int, rng: np.random.Generator) -> li
                 drawn += 1
     print(f"{count} random positions; {drawn} drawn ones were left out")
     return list(found.values())
+
+
+def near_play_positions(solver: Solver, count: int, rng: np.random.Generator) -> list[Position]:
+    """Distinct decisive positions: 2 to 20 plies of plain searches that draw their actions."""
+    found: dict[int, Position] = {}
+    while len(found) < count:
+        games = [(Position(RULES), int(rng.integers(2, 21))) for _ in range(64)]
+        while games:
+            running = [game for game, _ in games]
+            results = _search(UniformEvaluator(), running)
+            for (game, _), result in zip(games, results, strict=True):
+                game.play(choose(result, 1.0, rng))
+            games = [(game, end) for game, end in games if game.outcome is None]
+            ended = [game for game, end in games if game.ply == end]
+            games = [(game, end) for game, end in games if game.ply < end]
+            found |= {game.key: game for game in ended if solver.solve(game)}
+    return list(found.values())[:count]
 
 
 def winning_openings(solver: Solver, count: int, rng: np.random.Generator) -> list[Position]:
@@ -128,7 +153,7 @@ def games_won(
     )
 
 
-def _search(evaluator: Evaluator, positions: Sequence[Position]) -> SearchBatch:
+def _search(evaluator: Evaluator, positions: Sequence[Position]) -> list[SearchResult]:
     batch = SearchBatch(
         len(positions),
         SearchConfig(simulations=SIMULATIONS),
@@ -139,20 +164,15 @@ def _search(evaluator: Evaluator, positions: Sequence[Position]) -> SearchBatch:
     for index, position in enumerate(positions):
         batch.start(index, position, seed=index)
     batch.run(evaluator)
-    return batch
+    return [batch.result(index) for index in range(len(positions))]
 
 
 def _best_actions(evaluator: Evaluator, positions: Sequence[Position]) -> list[int]:
-    batch = _search(evaluator, positions)
-    return [batch.result(index).action for index in range(len(positions))]
+    return [result.action for result in _search(evaluator, positions)]
 
 
-def signs_right(
-    evaluator: Evaluator, positions: Sequence[Position], values: Sequence[int]
-) -> tuple[float, float]:
+def signs_right(results: Sequence[SearchResult], values: Sequence[int]) -> tuple[float, float]:
     """Shares of right signs: the root's value after search, the network's own value."""
-    batch = _search(evaluator, positions)
-    results = [batch.result(index) for index in range(len(positions))]
     search = np.sign([result.value for result in results])
     network = np.sign([result.network_value for result in results])
     return float(np.mean(search == values)), float(np.mean(network == values))
@@ -166,6 +186,8 @@ class Judge:
         rng = np.random.default_rng(seed)
         self.positions = random_positions(self.solver, POSITIONS, rng)
         self.values = [self.solver.solve(position) or 0 for position in self.positions]
+        self.near = near_play_positions(self.solver, NEAR_PLAY, np.random.default_rng([seed, 1]))
+        self.near_values = [self.solver.solve(position) or 0 for position in self.near]
         self.openings = winning_openings(self.solver, GAMES, rng)
         self.seed = seed
 
@@ -174,15 +196,21 @@ class Judge:
         checkpoint = Checkpoint.load(path)
         evaluator = TorchEvaluator(checkpoint.network, "cpu", 64)
         rng = np.random.default_rng(self.seed)
-        search, network = signs_right(
-            evaluator, self.positions[:positions], self.values[:positions]
-        )
+        values = self.values[:positions]
+        results = _search(evaluator, self.positions[:positions])
+        search, network = signs_right(results, values)
+        kept = [
+            -_after(self.solver, position, result.action)[0] == value
+            for position, result, value in zip(self.positions, results, values, strict=False)
+        ]
         return Score(
             minutes=minutes,
             version=checkpoint.meta.version,
             won=games_won(self.solver, evaluator, self.openings[:games], rng),
             search_sign=search,
             network_sign=network,
+            keeps_value=float(np.mean(kept)),
+            near_play_sign=signs_right(_search(evaluator, self.near), self.near_values)[0],
         )
 
 
@@ -209,7 +237,8 @@ def show(score: Score) -> None:
     """One line of the curve."""
     print(
         f"{score.minutes:7.1f} min  version {score.version:4d}  first player wins {score.won:6.1%}"
-        f"  sign: search {score.search_sign:6.1%}  network {score.network_sign:6.1%}",
+        f"  sign: search {score.search_sign:6.1%}  network {score.network_sign:6.1%}"
+        f"  near play {score.near_play_sign:6.1%}  action keeps value {score.keeps_value:6.1%}",
         flush=True,
     )
 
