@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -280,7 +281,7 @@ class Position:
         return f"{outcome.winner_colour} (seat {outcome.winner_seat}) wins ({outcome.reason})"
 
     def _index(self, action: int | str) -> int:
-        index = self.parse_action(action) if isinstance(action, str) else int(action)
+        index = self.parse_action(action) if isinstance(action, str) else operator.index(action)
         if not 0 <= index < self.rules.num_actions:
             raise IllegalAction(str(action), "unknown-action")
         return index
