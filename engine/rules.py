@@ -127,7 +127,12 @@ class RuleSet:
         if name not in PRESETS:
             raise RuleError(f"game: {name!r} is not one of {', '.join(PRESETS)}")
         fields = dict(overrides)
+        if fields.get("name", name) != name:
+            raise RuleError(f"rules.name: {fields['name']!r} is not the game's name, {name!r}")
         if "size" in fields:
+            size = fields["size"]
+            if type(size) is not int or not MIN_SIDE <= size <= MAX_SIDE:
+                raise RuleError(f"rules.size: {size!r} is no integer in {MIN_SIDE}..{MAX_SIDE}")
             if "width" in fields or "height" in fields:
                 raise RuleError("rules.size: give either size or width and height, not both")
             fields["width"] = fields["height"] = fields.pop("size")

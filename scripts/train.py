@@ -1,7 +1,9 @@
 """Train: start a run, or go on with one. `python -m scripts.train --help` says more."""
 
+import math
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from selfplay.loop import RunConfig, StopConfig
-    from selfplay.run import RunFolder
+    from selfplay.run import RunFolder, RunState
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 
+#: Names that a run may have: a folder below `runs`, and a value that Hydra takes unquoted.
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: Exit codes: a configuration that cannot be used; a run that failed.
 BAD_CONFIG, FAILED = 2, 1
 
@@ -96,7 +100,7 @@ def train_once(settings: Any) -> None:
         f"{folder.path} has reached its goal: {state.games:,} games, {state.steps:,} steps,"
         f" version {state.version}, {state.seconds / 60:.1f} minutes.\n"
         f"  watch     tensorboard --logdir {settings.runs}\n"
-        f"  go on     python -m scripts.train {where(settings)} {longer(config.stop)}"
+        f"  go on     python -m scripts.train {where(settings)} {longer(config.stop, state)}"
     )
 
 
@@ -108,9 +112,14 @@ def open_run(settings: Any, overrides: list[str]) -> "tuple[RunConfig, RunFolder
     """
     from omegaconf import OmegaConf
 
-    from scripts.settings import resume, run_config
+    from scripts.settings import SettingsError, resume, run_config
     from selfplay.run import RunFolder
 
+    if not RUN_NAME.fullmatch(settings.run):
+        raise SettingsError(
+            f"run: {settings.run!r} is no name for a run: letters, digits, '.', '_' and '-',"
+            " a letter or digit first"
+        )
     path = Path(settings.runs) / settings.run
     if not RunFolder.exists(path):
         config = run_config(settings)
@@ -128,14 +137,19 @@ def open_run(settings: Any, overrides: list[str]) -> "tuple[RunConfig, RunFolder
 
 def where(settings: Any) -> str:
     """The arguments that name the run."""
-    place = "" if settings.runs == "runs" else f" runs={settings.runs}"
+    place = "" if settings.runs == "runs" else f" {shlex.quote(f'runs={settings.runs}')}"
     return f"run={settings.run}{place}"
 
 
-def longer(stop: "StopConfig") -> str:
-    """Arguments for twice as long a run."""
-    limits = [(name, getattr(stop, name)) for name in ("minutes", "games", "steps")]
-    return " ".join(f"stop.{name}={2 * value:g}" for name, value in limits if value)
+def longer(stop: "StopConfig", state: "RunState") -> str:
+    """Arguments for a run twice as long as it is or was to be, in whole minutes."""
+    reached = {"minutes": state.seconds / 60, "games": state.games, "steps": state.steps}
+    limits = {name: max(getattr(stop, name), value) for name, value in reached.items()}
+    return " ".join(
+        f"stop.{name}={math.ceil(2 * limit)}"
+        for name, limit in limits.items()
+        if getattr(stop, name)
+    )
 
 
 def run_name(settings: Any) -> str:
@@ -151,7 +165,7 @@ def run_name(settings: Any) -> str:
     parsed = OverridesParser.create().parse_overrides(given)
     swept = {override.key_or_group for override in parsed if override.is_sweep_override()} - {"run"}
     values = [text for text in hydra.overrides.task if text.lstrip("+").split("=")[0] in swept]
-    return re.sub(r"[^A-Za-z0-9._=-]+", ",", "-".join([str(settings.run), *values]))
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join([str(settings.run), *values]))
 
 
 def _overridden(task: list[str]) -> list[str]:

@@ -91,12 +91,15 @@ class RunFolder:
 
         `run.json` is written last, so a folder without it is an attempt that did not get so far.
         """
-        leftovers = {"lock", "config.yaml"}
+        leftovers = {"lock", "config.yaml", "state.json"}
         if path.is_dir() and any(
             entry.name not in leftovers and not entry.name.startswith(".tmp-")
             for entry in path.iterdir()
         ):
-            raise RunError(f"{path} is not empty and not a run: choose another run=NAME")
+            raise RunError(
+                f"{path} is not empty and has no run.json: choose another run=NAME,"
+                " or restore that file if this was a run"
+            )
         make_folder(path)
         lock = _lock(path)
         meta = {
@@ -104,8 +107,13 @@ class RunFolder:
             "run_id": secrets.token_hex(8),
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        write_file(path / "config.yaml", config_yaml.encode())
-        write_json(path / "run.json", meta)
+        try:
+            write_file(path / "config.yaml", config_yaml.encode())
+            write_json(path / "state.json", dataclasses.asdict(RunState()))
+            write_json(path / "run.json", meta)
+        except StorageError:
+            os.close(lock)
+            raise
         return cls(path, meta, lock)
 
     @classmethod
@@ -151,10 +159,13 @@ class RunFolder:
         return folder
 
     def load_state(self) -> RunState:
-        """The state at the last commit; a fresh one before the first."""
+        """The state at the last commit. Raises `RunError` if it is missing or damaged."""
         path = self.path / "state.json"
         if not path.exists():
-            return RunState()
+            raise RunError(
+                f"{path} is missing, so it is unknown what of the run counts:"
+                " restore it from a copy or choose another run=NAME"
+            )
         fields = {item.name: item.type for item in dataclasses.fields(RunState)}
         data = _read_json(path, fields | {"ratings": list})
         try:

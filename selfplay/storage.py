@@ -44,7 +44,7 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
-        raise StorageError(f"{path} is damaged: {error}; restore it or delete it") from error
+        raise StorageError(f"{path} is damaged: {error}; restore it from a copy") from error
 
 
 def append_lines(path: Path, lines: Iterable[str]) -> None:

@@ -17,9 +17,9 @@ from omegaconf.errors import OmegaConfBaseException
 from engine import OPENINGS, PRESETS, RuleSet
 from model.network import PRESETS as NETWORKS
 from scripts.settings import GROUPS, Settings, SettingsError, one_line, resume, run_config, schema
-from scripts.train import CONFIGS, longer
+from scripts.train import CONFIGS, longer, open_run
 from selfplay.loop import StopConfig
-from selfplay.run import RunFolder
+from selfplay.run import RunFolder, RunState
 
 #: A run of a second or two in one process.
 SMALL = """
@@ -107,7 +107,7 @@ def test_frozen_and_literal_fields_can_be_overridden() -> None:
         ("game=chess", "In 'train': Could not find 'game/chess'; there are gomoku"),
         ("search.kind=alphabeta", "search.kind: 'alphabeta' is neither 'puct' nor 'gumbel'"),
         ("learner.optimizer=adam", "learner.optimizer: 'adam' is not one of adamw, sgd"),
-        ("game.rules.size=99", "game.rules.width: 99 is outside 3..25"),
+        ("game.rules.size=99", "game.rules.size: 99 is no integer in 3..25"),
         ("game.preset=chess", "game.preset: 'chess' is not one of"),
         ("opening.name=pie", "opening: 'pie' is not one of none, swap-1st"),
         ("selfplay.games=0", "selfplay.games: 0 is outside"),
@@ -146,9 +146,18 @@ def test_what_may_change_when_a_run_goes_on() -> None:
 
 
 def test_how_to_go_on_for_longer() -> None:
-    assert longer(StopConfig(minutes=10)) == "stop.minutes=20"
-    assert longer(StopConfig(minutes=0.5, games=7)) == "stop.minutes=1 stop.games=14"
-    assert longer(StopConfig()) == ""
+    assert longer(StopConfig(minutes=10), RunState(seconds=600.5)) == "stop.minutes=21"
+    assert longer(StopConfig(minutes=0.5, games=7), RunState()) == "stop.minutes=1 stop.games=14"
+    assert longer(StopConfig(games=1_000_000), RunState(games=9)) == "stop.games=2000000"
+    assert longer(StopConfig(), RunState(seconds=60)) == ""
+
+
+@pytest.mark.parametrize("name", ["", "../a", "a b", "a=b", ".hidden"])
+def test_a_run_needs_a_plain_name(name: str, tmp_path: Path) -> None:
+    settings = composed(f"run='{name}'", f"runs={tmp_path}")
+    with pytest.raises(SettingsError, match="run: "):
+        open_run(settings, [])
+    assert not list(tmp_path.iterdir())
 
 
 def command(*arguments: str) -> list[str]:
@@ -179,7 +188,7 @@ def test_interrupted_it_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> No
         text=True,
     )
     state = tmp_path / "first" / "state.json"
-    while not state.exists() and process.poll() is None:
+    while process.poll() is None and not (state.exists() and '"sessions": 1' in state.read_text()):
         time.sleep(0.1)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -196,6 +205,6 @@ def test_multirun_makes_one_run_for_each_job(tmp_path: Path) -> None:
     done = subprocess.run(command(*jobs), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for seed in (1, 2):
-        with RunFolder.open(tmp_path / f"sweep-seed={seed}") as folder:
+        with RunFolder.open(tmp_path / f"sweep-seed-{seed}") as folder:
             assert OmegaConf.create(folder.config_yaml).seed == seed
             assert folder.load_state().games >= 6

@@ -182,7 +182,7 @@ def test_a_full_disk_stops_the_run_and_damages_nothing(
         with pytest.raises(StorageError, match="the disk is full"):
             run(small_config(games=10_000), tmp_path)
         monkeypatch.setattr(os, "fsync", fsync)
-        if (tmp_path / "state.json").exists():
+        if (tmp_path / "run.json").exists():
             check_stores(config, tmp_path)
     state, _ = run(config, tmp_path)
     assert state.games >= 30
@@ -217,7 +217,7 @@ def test_killed_at_random_moments_a_run_goes_on(tmp_path: Path, chances: random.
         process = get_context("fork").Process(target=_session, args=(tmp_path,))
         process.start()
         before = last.games
-        while process.is_alive() and not (tmp_path / "state.json").exists():
+        while process.is_alive() and not (tmp_path / "run.json").exists():
             sleep(0.01)
         sleep(chances.uniform(0.0, 0.6))
         process.kill()

@@ -51,6 +51,7 @@ def test_a_folder_with_something_else_is_not_taken(tmp_path: Path) -> None:
 def test_an_attempt_that_was_killed_early_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     (tmp_path / "config.yaml").touch()
+    (tmp_path / "state.json").touch()
     (tmp_path / ".tmp-0123").touch()
     RunFolder.create(tmp_path, "").close()
 
@@ -68,6 +69,9 @@ def test_a_newer_format_and_damage_are_refused_with_one_line(tmp_path: Path) -> 
             folder.load_state()
         (tmp_path / "state.json").write_text('{"games": "one"}')
         with pytest.raises(RunError, match="'games' is missing or not of type int"):
+            folder.load_state()
+        (tmp_path / "state.json").unlink()
+        with pytest.raises(RunError, match=r"state\.json is missing.*restore it"):
             folder.load_state()
 
 
