@@ -177,7 +177,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--game", choices=sorted(PRESETS), help="game (default: the checkpoints')")
     add("--rule", action="append", default=[], metavar="NAME=VALUE", help="a rule of the game")
     add("--opening", choices=list(OPENINGS), help="opening protocol (default: the checkpoints')")
-    add("--games", type=int, help="games of each pair of players (default: 100)")
+    add("--games", type=int, help="games of each two players, rounded up to even (default: 100)")
     add("--simulations", type=int, help="simulations a move (default: 64; bots: their own)")
     add("--search", choices=("puct", "gumbel"), default="puct", help="search of checkpoints")
     add("--anchor", metavar="NAME", help="player rated 0 (default: the first)")
