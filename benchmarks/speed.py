@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,10 +15,12 @@ import torch
 from benchmarks.fingerprint import fingerprint
 from benchmarks.table import Row, machine, rates, save, show
 from engine import Position, RuleSet
-from engine.evaluators import UniformEvaluator
+from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchBatch, SearchConfig
 from model.evaluator import TorchEvaluator
 from model.network import PRESETS, Network
+from model.onnx_evaluator import OnnxEvaluator
+from model.onnx_graph import onnx_network
 from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig
 
 GAMES = {
@@ -79,10 +83,18 @@ def selfplay_rows() -> list[Row]:
     for name, preset in (("irensei 9x9", "b4c32"), ("gomoku 15x15", "b4c32")):
         tasks = _selfplay_tasks(GAMES[name], Network(PRESETS[preset]))
         found = rates(tasks, repeats=3)
-        network, play = found["network"], found["self-play"]
+        network, onnx, play = found["network"], found["onnx"], found["self-play"]
         what = f"{name}, {preset}"
         rows += [
             Row(what=f"network, {what}", value=network[0], unit="positions/s", spread=network[1]),
+            Row(
+                what=f"network in ONNX Runtime, {what}",
+                value=onnx[0],
+                unit="positions/s",
+                reference="the network in PyTorch",
+                ratio=onnx[0] / network[0],
+                spread=onnx[1],
+            ),
             Row(
                 what=f"self-play, {what}",
                 value=play[0],
@@ -112,15 +124,23 @@ def _selfplay_tasks(rules: RuleSet, network: Network) -> dict[str, Callable[[], 
     globals_ = np.repeat(batch.globals_[:1], worker.batch_size, axis=0)
     keys = np.zeros(worker.batch_size, np.uint64)
 
-    def network_alone() -> int:
+    def alone(asked: Evaluator) -> int:
         for _ in range(100):
-            evaluator.evaluate(rows, globals_, keys)
+            asked.evaluate(rows, globals_, keys)
         return 100 * worker.batch_size
 
     def self_play() -> int:
         return worker.play(games=100_000, seconds=5)[1].evaluations
 
-    return {"network": network_alone, "self-play": self_play}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.onnx"
+        path.write_bytes(onnx_network(network))
+        onnx = OnnxEvaluator(path, batch_size=worker.batch_size)
+    return {
+        "network": lambda: alone(evaluator),
+        "onnx": lambda: alone(onnx),
+        "self-play": self_play,
+    }
 
 
 def main() -> None:
