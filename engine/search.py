@@ -133,7 +133,7 @@ class SearchBatch:
                 f"search: {trees} trees with {config.leaves_per_step} leaves a step"
                 f" do not fit batches of {size}"
             )
-        self._settings = {
+        settings = {
             "c_init": config.c_init,
             "c_base": config.c_base,
             "fpu_reduction": config.fpu_reduction,
@@ -143,7 +143,7 @@ class SearchBatch:
             "leaves_per_step": config.leaves_per_step,
             "solver": config.solver,
         }
-        self._core = SearchCore(trees, size, height, width, config.nodes, self._settings)
+        self._core = SearchCore(trees, size, height, width, config.nodes, settings)
         self.planes, self.globals_, self.keys = (
             self._core.planes,
             self._core.globals_,
