@@ -38,7 +38,7 @@ from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
 from engine.solver import Solver
 from model.checkpoint import Checkpoint
-from model.evaluator import TorchEvaluator
+from model.evaluator import evaluator_for
 
 RULES = RuleSet.preset("mnk", size=6, line_length=4)
 SIMULATIONS = 64
@@ -194,7 +194,7 @@ class Judge:
     def score(self, path: Path, minutes: float, games: int, positions: int) -> Score:
         """Judge a checkpoint with so many of the games and positions."""
         checkpoint = Checkpoint.load(path)
-        evaluator = TorchEvaluator(checkpoint.network, "cpu", 64)
+        evaluator = evaluator_for(checkpoint.network, batch_size=64)
         rng = np.random.default_rng(self.seed)
         values = self.values[:positions]
         results = _search(evaluator, self.positions[:positions])

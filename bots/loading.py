@@ -70,7 +70,7 @@ def _checkpoint(path: Path) -> Bot:
         raise BotError(f"{path}: no such bot folder or checkpoint")
     try:
         from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
-        from model.evaluator import TorchEvaluator
+        from model.evaluator import evaluator_for
     except ImportError as error:
         raise BotError(
             f"{path}: a checkpoint needs torch to play ({error}); install narabe[train], or give"
@@ -85,7 +85,7 @@ def _checkpoint(path: Path) -> Bot:
         name="-".join(filter(None, (loaded.meta.run_id, checkpoint_stem(path).name))),
         games=_games(loaded.meta.games),
         search=search,
-        evaluator=TorchEvaluator(loaded.network, batch_size=search.leaves_per_step),
+        evaluator=evaluator_for(loaded.network, batch_size=search.leaves_per_step),
     )
 
 

@@ -32,12 +32,17 @@ class OnnxEvaluator:
     `threads` threads, which do not spin while they wait.
     """
 
-    def __init__(self, path: Path | str, *, threads: int = 1, batch_size: int = 1) -> None:
-        """Load `network.onnx`. Raises OnnxError for a file that is missing, damaged or foreign."""
+    def __init__(
+        self, network: Path | str | bytes, *, threads: int = 1, batch_size: int = 1
+    ) -> None:
+        """Load a file such as `network.onnx`, or its bytes.
+
+        Raises OnnxError for a network that is missing, damaged or foreign.
+        """
         if batch_size < 1:
             raise ValueError(f"batch_size: {batch_size} is less than 1")
         self.batch_size = batch_size
-        self._session = _session(Path(path), threads)
+        self._session = _session(network, threads)
         self._buffers: dict[tuple[int, int], tuple[Floats, Floats]] = {}
 
     def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
@@ -75,9 +80,10 @@ class OnnxEvaluator:
         return policy_logits[:count], _softmax(value_logits[:count])
 
 
-def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
+def _session(network: Path | str | bytes, threads: int) -> onnxruntime.InferenceSession:
     """The loaded network. Raises OnnxError."""
-    if not path.is_file():
+    path = "network" if isinstance(network, bytes) else Path(network)
+    if isinstance(path, Path) and not path.is_file():
         raise OnnxError(f"{path}: no such file; export the bot again with scripts.export")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -85,7 +91,7 @@ def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only
     try:
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's own exceptions have no common base but this
         raise OnnxError(
             f"{path}: truncated or no ONNX network; export the bot again with scripts.export"

@@ -34,7 +34,7 @@ class Sample:
     policy: NDArray[np.float32]
     """float32 [k]: target probability of each of `actions`; the sum is 1."""
     outcome: int
-    """The game's result for the seat to act: +1 win, 0 draw, -1 loss."""
+    """+1 win, 0 draw, -1 loss of the seat to act: what search proved, else the game's result."""
     root_value: float
     """Search's value of the position for the seat to act, in [-1, 1]."""
     policy_weight: float = 1.0

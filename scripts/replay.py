@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engine import Position
 
 if TYPE_CHECKING:
+    from engine.evaluators import Evaluator
     from selfplay.loop import RunConfig
     from selfplay.records import GameRecord
 
@@ -91,7 +92,7 @@ def play_game_again(
     import torch
 
     from model.checkpoint import Checkpoint
-    from model.evaluator import TorchEvaluator
+    from model.evaluator import evaluator_for
     from selfplay.run import checkpoint_name
     from selfplay.worker import play_again
 
@@ -100,9 +101,9 @@ def play_game_again(
     place = device or ("cuda" if config.cluster.gpus else "cpu")
     rows = config.selfplay.games * config.search.leaves_per_step
 
-    def evaluator(version: int) -> TorchEvaluator:
+    def evaluator(version: int) -> Evaluator:
         path = run / "checkpoints" / checkpoint_name(version)
-        return TorchEvaluator(Checkpoint.load(path, place).network, place, rows)
+        return evaluator_for(Checkpoint.load(path, place).network, place, rows)
 
     return play_again(
         record,

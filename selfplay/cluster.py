@@ -17,7 +17,7 @@ import psutil
 import torch
 
 from engine.search import SearchConfig
-from model.evaluator import TorchEvaluator
+from model.evaluator import evaluator_for
 from model.network import Network, NetworkConfig
 from selfplay.worker import FinishedGame, GameChoice, SelfPlay, SelfPlayConfig, Work
 
@@ -141,8 +141,10 @@ class Worker:
         """Play on with a weights version; does nothing if it is in use already."""
         if version == self.version:
             return
-        evaluator = TorchEvaluator(self._network, self._device, self._play.batch_size)
-        evaluator.load_weights(weights)
+        self._network.load_state_dict(
+            {name: torch.tensor(value) for name, value in weights.items()}
+        )
+        evaluator = evaluator_for(self._network, self._device, self._play.batch_size)
         self._play.set_evaluator(evaluator, version)
         self.version = version
 

@@ -12,7 +12,7 @@ from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchConfig
 from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
 from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
-from model.evaluator import TorchEvaluator
+from model.evaluator import evaluator_for
 from model.games import GameEntry
 from model.onnx_evaluator import OnnxError, OnnxEvaluator
 
@@ -107,7 +107,7 @@ def network_player(
     return Player(
         name=name,
         search=search,
-        evaluator=lambda: TorchEvaluator(network, device, BUCKET),
+        evaluator=lambda: evaluator_for(network, device, BUCKET),
         games=_games(meta.games),
         identity={
             "kind": "checkpoint",

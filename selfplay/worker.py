@@ -469,15 +469,19 @@ def _outcome(winner: str | None, seat: str) -> int:
 
 
 def _sample(game: _Game, ply: _SearchedPly, winner: str | None) -> Sample:
-    """The ply's training sample; that of a fast search holds no policy."""
+    """The ply's training sample; that of a fast search holds no policy.
+
+    What search has proven is the truth about the position, whatever came of the game after it.
+    """
     taught = (ply.result.policy > 0) & ply.full
+    proven = ply.result.proven
     return Sample(
         packed=ply.packed,
         rules=game.choice.rules,
         opening=game.choice.opening,
         actions=ply.result.actions[taught],
         policy=ply.result.policy[taught],
-        outcome=_outcome(winner, ply.seat),
+        outcome=_outcome(winner, ply.seat) if proven is None else proven,
         root_value=min(1.0, max(-1.0, ply.result.value)),
         policy_weight=1.0 if ply.full else 0.0,
     )

@@ -93,11 +93,11 @@ def test_records_samples_and_statistics_tell_the_same_story() -> None:
             if ply >= first:
                 sample = game.samples[ply - first]
                 assert sample.packed == position.pack()
-                assert sample.outcome == statistics.outcome[ply - first]
                 winner = record.result["winner_seat"]
-                assert sample.outcome == (winner is not None) * (
-                    1 if winner == position.seat else -1
-                )
+                result = (winner is not None) * (1 if winner == position.seat else -1)
+                assert statistics.outcome[ply - first] == result
+                proven = abs(sample.root_value) == 1
+                assert sample.outcome == (sample.root_value if proven else result)
                 assert statistics.legal_actions[ply - first] == len(position.legal_actions())
             position.play(action)
         assert position.outcome is not None
