@@ -3,11 +3,31 @@
 
 from libc.stdint cimport uint16_t, uint64_t
 
-from engine._types cimport Position, Rules
+from engine._types cimport MAX_POINTS, Position, Rules
+
+# Stones that a turn has switched: first those that the mover won, then those that the opponent won.
+cdef struct Switches:
+    int won                             # cells[:won] became the mover's ...
+    int count                           # ... and cells[won:count] the opponent's thereafter
+    uint16_t cells[2 * MAX_POINTS]
 
 # Puts a stone of `colour` on an empty cell and removes what it captures; returns the number of
-# stones removed. The own chain may be left without liberties.
+# stones removed. The own chain may be left without liberties. Under rules that switch only the
+# stone is placed.
 cdef int place(const Rules *rules, Position *position, int cell, int colour) noexcept nogil
+
+# Switches the opponent's chains around a stone just placed that have no liberty; returns whether a
+# stone among them now wins by a line.
+cdef bint switch_around(const Rules *rules, Position *position, int cell,
+                        Switches *switches) noexcept nogil
+
+# Then switches the placed stone's own chain if it has no liberty and an opponent next to it.
+cdef bint switch_own(const Rules *rules, Position *position, int cell,
+                     Switches *switches) noexcept nogil
+
+# Whether a placement on an empty cell would end with the own chain switched, without a win.
+cdef bint loses_own_chain(const Rules *rules, const Position *position, int cell,
+                          int colour) noexcept nogil
 
 # Removes the chain of `cell` from the board; returns its size.
 cdef int remove_chain(const Rules *rules, Position *position, int cell) noexcept nogil

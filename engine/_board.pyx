@@ -5,11 +5,11 @@ is zero exactly when the chain has no liberty, and it is updated in constant tim
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from engine._types cimport (
-    BLACK, BORDER, EMPTY, LINE_LOSES, LINE_NONE, LINE_WINS, OVERLINE_LOSES, OVERLINE_WINS,
-    Position, Rules, WHITE,
+    BLACK, BORDER, EMPTY, LINE_LOSES, LINE_NONE, LINE_WINS, MAX_POSITION_WORDS,
+    OVERLINE_LOSES, OVERLINE_WINS, Position, Rules, WHITE,
     colours_of, heads_of, liberties_of, links_of, sizes_of,
 )
 
@@ -19,9 +19,11 @@ cdef int place(const Rules *rules, Position *position, int cell, int colour) noe
     colours[cell] = colour
     position.stones_key ^= rules.stone_keys[colour][cell]
     position.stones += 1
-    if not rules.captures:
+    if not rules.chains:
         return 0
     _join_chains(rules, position, cell, colour)
+    if rules.switches:
+        return 0
     return _capture_around(rules, position, cell, BLACK + WHITE - colour)
 
 
@@ -80,6 +82,94 @@ cdef int _capture_around(const Rules *rules, Position *position, int cell,
     return removed
 
 
+cdef bint switch_around(const Rules *rules, Position *position, int cell,
+                        Switches *switches) noexcept nogil:
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef int mover = colours[cell], i, neighbour
+    switches.won = switches.count = 0
+    for i in range(4):
+        neighbour = cell + rules.orthogonal[i]
+        if colours[neighbour] == BLACK + WHITE - mover and is_dead(rules, position, neighbour):
+            _switch(rules, position, neighbour, switches)
+    switches.won = switches.count
+    return _makes_line(rules, position, switches, 0)
+
+
+cdef bint switch_own(const Rules *rules, Position *position, int cell,
+                     Switches *switches) noexcept nogil:
+    # No other chain of the mover can be surrounded: a switch empties and fills nothing, so only a
+    # chain that holds the placed stone or took it as its last liberty can have lost it.
+    cdef int first = switches.count
+    if not is_dead(rules, position, cell) or not _meets_opponent(rules, position, cell):
+        return False
+    _switch(rules, position, cell, switches)
+    return _makes_line(rules, position, switches, first)
+
+
+cdef void _switch(const Rules *rules, Position *position, int cell,
+                  Switches *switches) noexcept nogil:
+    # Recolours the chain of `cell`, then joins it with the chains of its new colour around it.
+    cdef uint8_t *colours = colours_of(rules, position)
+    cdef uint16_t *heads = heads_of(rules, position)
+    cdef uint16_t *links = links_of(rules, position)
+    cdef int colour = BLACK + WHITE - colours[cell], first = switches.count, stone = cell
+    cdef int i, k, neighbour
+    while True:
+        position.stones_key ^= rules.stone_keys[colours[stone]][stone]
+        position.stones_key ^= rules.stone_keys[colour][stone]
+        colours[stone] = colour
+        switches.cells[switches.count] = stone
+        switches.count += 1
+        stone = links[stone]
+        if stone == cell:
+            break
+    for k in range(first, switches.count):
+        for i in range(4):
+            neighbour = switches.cells[k] + rules.orthogonal[i]
+            if colours[neighbour] == colour and heads[neighbour] != heads[cell]:
+                _merge(rules, position, heads[cell], heads[neighbour])
+
+
+cdef bint _meets_opponent(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int stone = cell, i
+    while True:
+        for i in range(4):
+            if colours[stone + rules.orthogonal[i]] == BLACK + WHITE - colours[cell]:
+                return True
+        stone = links_of(rules, position)[stone]
+        if stone == cell:
+            return False
+
+
+cdef bint _makes_line(const Rules *rules, const Position *position, const Switches *switches,
+                      int first) noexcept nogil:
+    cdef int k, cell
+    for k in range(first, switches.count):
+        cell = switches.cells[k]
+        if judge_lines(rules, position, cell, colours_of(rules, position)[cell]) == LINE_WINS:
+            return True
+    return False
+
+
+cdef bint loses_own_chain(const Rules *rules, const Position *position, int cell,
+                          int colour) noexcept nogil:
+    cdef uint64_t block[MAX_POSITION_WORDS]
+    cdef Position *after = <Position *> block
+    cdef Switches switches
+    cdef int i
+    for i in range(4):
+        if colours_of(rules, position)[cell + rules.orthogonal[i]] == EMPTY:
+            return False
+    if judge_lines(rules, position, cell, colour) == LINE_WINS:
+        return False
+    memcpy(after, position, rules.position_bytes)
+    place(rules, after, cell, colour)
+    if switch_around(rules, after, cell, &switches):
+        return False
+    return is_dead(rules, after, cell) and _meets_opponent(rules, after, cell)
+
+
 cdef bint is_dead(const Rules *rules, const Position *position, int cell) noexcept nogil:
     return liberties_of(rules, position)[heads_of(rules, position)[cell]] == 0
 
@@ -129,7 +219,10 @@ cdef int judge_lines(const Rules *rules, const Position *position, int cell,
             run += 1
             counted += rules.in_region[at]
             at -= step
-        if run < line:
+        # Where ends matter the whole board is the region: `at` has come to one end of the run.
+        if run < line or rules.unblocked and run == line and _is_blocked(
+            colours, at, at + (run + 1) * step, colour
+        ):
             continue
         if overline == OVERLINE_WINS:
             if counted >= line:
@@ -140,6 +233,11 @@ cdef int judge_lines(const Rules *rules, const Position *position, int cell,
         elif overline == OVERLINE_LOSES:
             return LINE_LOSES
     return judgement
+
+
+cdef inline bint _is_blocked(const uint8_t *colours, int end, int other_end,
+                             int colour) noexcept nogil:
+    return colours[end] == BLACK + WHITE - colour and colours[other_end] == BLACK + WHITE - colour
 
 
 cdef Effect foresee(const Rules *rules, const Position *position, int cell, int colour,
@@ -234,7 +332,7 @@ cdef void rebuild(const Rules *rules, Position *position) noexcept nogil:
         if colours[cell] != EMPTY:
             position.stones_key ^= rules.stone_keys[colours[cell]][cell]
             position.stones += 1
-    if rules.captures:
+    if rules.chains:
         _rebuild_chains(rules, position)
 
 

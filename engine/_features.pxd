@@ -13,5 +13,5 @@ cdef void write_features(const Rules *rules, const Position *position, int openi
 
 # Numbers of planes and globals.
 cdef enum:
-    PLANE_COUNT = 7
-    GLOBAL_COUNT = 80
+    PLANE_COUNT = 9
+    GLOBAL_COUNT = 89

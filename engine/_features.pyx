@@ -5,9 +5,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from engine._board cimport count_liberties
+from engine._forbidden cimport FIVE, forbidden_cells
 from engine._position cimport RuleTable, packed_bytes, unpack
 from engine._types cimport (
-    BLACK, EMPTY, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, OPTION_COUNT, Position, Rules, WHITE,
+    BLACK, EMPTY, FORBIDDEN_ILLEGAL, FORBIDDEN_LOSES, MAX_ACTIONS, MAX_CELLS, MAX_OFFERS,
+    MAX_PHASES, OFFERS, OPTION_COUNT, Phase, Position, Rules, WHITE,
     colours_of, heads_of, liberties_of,
 )
 
@@ -23,6 +25,8 @@ cdef enum:                      # planes, in the order of PLANES
     REGION
     ONE_LIBERTY
     TWO_LIBERTIES
+    OFFERED
+    FOUL
 
 PLANES = (
     "on_board",
@@ -32,10 +36,13 @@ PLANES = (
     "region",
     "one_liberty",
     "two_liberties",
+    "offered",
+    "foul",
 )
 
 cdef enum:
     OPENING_SLOTS = 16
+    FIRST_OPENING = 33          # index of "opening_0" in GLOBALS
 
 GLOBALS = (
     "own_is_black",
@@ -51,17 +58,26 @@ GLOBALS = (
     "other_overline_wins",
     "other_overline_nothing",
     "other_overline_loses",
+    "unblocked",
+    "fouls_illegal",
+    "fouls_lose",
     "captures",
+    "switches",
     "suicide",
     "superko",
     "passing",
+    "pass_after",
     "pass_tiebreak",
+    "majority",
     "passes",
     "first_passer_is_seat",
     "first_passer_is_other",
     "fill",
     "ply_limit",
     "plies_left",
+    "announced",
+    "offers_left",
+    "opening_number",
     *(f"opening_{i}" for i in range(OPENING_SLOTS)),
     *(f"phase_{i}" for i in range(MAX_PHASES)),
     *(f"legal_{option}" for option in OPTIONS),
@@ -81,7 +97,7 @@ cdef void _write_planes(const Rules *rules, const Position *position, const uint
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef int point, cell, colour, at, i
     cdef uint8_t known[MAX_CELLS]
-    if rules.captures:
+    if rules.chains:
         memset(known, 0, rules.cells)
     for point in range(rules.points):
         cell = rules.cell_of[point]
@@ -92,13 +108,20 @@ cdef void _write_planes(const Rules *rules, const Position *position, const uint
         if colour == EMPTY:
             continue
         planes[(OWN if colour == position.to_play else OTHER) * area + at] = 1
-        if rules.captures:
+        if rules.chains:
             i = _liberties(rules, position, cell, known)
             if i <= 2:
                 planes[(ONE_LIBERTY if i == 1 else TWO_LIBERTIES) * area + at] = 1
     for i in range(count):
         if legal[i] < rules.points:
             planes[LEGAL_POINT * area + canvas[legal[i]]] = 1
+    for i in range(position.offered):
+        planes[OFFERED * area + canvas[rules.point_of[position.offers[i]]]] = 1
+    if rules.forbidden:
+        forbidden_cells(rules, position, known)
+        for point in range(rules.points):
+            if known[rules.cell_of[point]] > FIVE:
+                planes[FOUL * area + canvas[point]] = 1
 
 
 cdef int _liberties(const Rules *rules, const Position *position, int cell,
@@ -116,6 +139,7 @@ cdef int _liberties(const Rules *rules, const Position *position, int cell,
 
 cdef void _write_globals(const Rules *rules, const Position *position, int opening,
                          const uint16_t *legal, int count, float *globals_) noexcept nogil:
+    cdef const Phase *phase = &rules.phases[position.phase]
     cdef int own = position.to_play, other = BLACK + WHITE - own, i
     cdef int owner = position.black_seat if own == BLACK else 1 - position.black_seat
     memset(globals_, 0, GLOBAL_COUNT * sizeof(float))
@@ -128,23 +152,34 @@ cdef void _write_globals(const Rules *rules, const Position *position, int openi
     globals_[6] = _gutter(rules) / <float> 2
     globals_[7 + rules.overline[own]] = 1
     globals_[10 + rules.overline[other]] = 1
-    globals_[13] = rules.captures
-    globals_[14] = rules.suicide
-    globals_[15] = rules.superko
-    globals_[16] = rules.passing
-    globals_[17] = rules.pass_tiebreak
-    globals_[18] = position.passes
-    globals_[19] = position.first_passer == position.seat
-    globals_[20] = position.first_passer == 1 - position.seat
-    globals_[21] = position.stones / <float> rules.points
-    globals_[22] = rules.ply_limit > 0
+    globals_[13] = rules.unblocked
+    globals_[14] = rules.forbidden == FORBIDDEN_ILLEGAL
+    globals_[15] = rules.forbidden == FORBIDDEN_LOSES
+    globals_[16] = rules.captures
+    globals_[17] = rules.switches
+    globals_[18] = rules.suicide
+    globals_[19] = rules.superko
+    globals_[20] = rules.passing
+    globals_[21] = position.stones < rules.pass_after
+    globals_[22] = rules.pass_tiebreak
+    globals_[23] = rules.majority
+    globals_[24] = position.passes
+    globals_[25] = position.first_passer == position.seat
+    globals_[26] = position.first_passer == 1 - position.seat
+    globals_[27] = position.stones / <float> rules.points
+    globals_[28] = rules.ply_limit > 0
     if rules.ply_limit:
-        globals_[23] = (rules.ply_limit - position.ply) / <float> rules.points
-    globals_[24 + opening] = 1
-    globals_[24 + OPENING_SLOTS + position.phase] = 1
+        globals_[29] = (rules.ply_limit - position.ply) / <float> rules.points
+    globals_[30] = position.announced / <float> MAX_OFFERS
+    if phase.effect == OFFERS:
+        i = phase.offers if phase.offers else position.announced
+        globals_[31] = (i - position.offered) / <float> MAX_OFFERS
+    globals_[32] = rules.opening_number / <float> MAX_OFFERS
+    globals_[FIRST_OPENING + opening] = 1
+    globals_[FIRST_OPENING + OPENING_SLOTS + position.phase] = 1
     for i in range(count):
         if legal[i] >= rules.points:
-            globals_[24 + OPENING_SLOTS + MAX_PHASES + legal[i] - rules.points] = 1
+            globals_[FIRST_OPENING + OPENING_SLOTS + MAX_PHASES + legal[i] - rules.points] = 1
 
 
 cdef int _gutter(const Rules *rules) noexcept nogil:
@@ -178,5 +213,7 @@ def decode(RuleTable table, int opening, bytes packed, const int32_t[::1] canvas
         raise ValueError("packed position: made for other rules or by another version")
 
 
-if len(PLANES) != PLANE_COUNT or len(GLOBALS) != GLOBAL_COUNT:
+if (len(PLANES), len(GLOBALS)) != (PLANE_COUNT, GLOBAL_COUNT):
     raise AssertionError("PLANE_COUNT or GLOBAL_COUNT does not match the lists of names")
+if GLOBALS[FIRST_OPENING] != "opening_0":
+    raise AssertionError("FIRST_OPENING does not match the list of names")

@@ -1,5 +1,6 @@
 """Rule tables, histories and positions; see the header `_position.pxd`."""
 
+import dataclasses
 from hashlib import blake2b
 import json
 
@@ -12,29 +13,46 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from engine._board cimport (
-    Effect, clear_board, foresee, is_dead, judge_lines, place, rebuild, remove_chain,
+    Effect, Switches, clear_board, foresee, is_dead, judge_lines, loses_own_chain, place, rebuild,
+    remove_chain, switch_around, switch_own,
 )
+from engine._forbidden cimport FIVE, forbidden_cells, is_forbidden
 from engine._types cimport (
-    ACTOR_A, ACTOR_OTHER, ACTOR_OWNER, BLACK, BY_FULL_BOARD, BY_LINE, BY_NO_ACTION,
-    BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY, GAME_OVER, History, LEGAL, LINE_LOSES,
-    LINE_NONE, LINE_WINS, MAX_ACTIONS, MAX_CELLS, MAX_PHASES, NOBODY, NOT_IN_PHASE,
-    OCCUPIED, OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING, OVERLINE_WINS, PASS, Phase, Position,
-    RUNNING, Rules, SEAT_A, SEAT_B, SUICIDE, SUPERKO, TAKE_BLACK, TAKE_WHITE, WHITE,
+    ACTOR_A, ACTOR_B, ACTOR_BLACK, ACTOR_OTHER, ACTOR_OWNER, ANYWHERE, BLACK, BY_FORBIDDEN,
+    BY_FULL_BOARD, BY_LINE, BY_NO_ACTION, BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY,
+    EQUIVALENT, FORBIDDEN, FORBIDDEN_ILLEGAL, FORBIDDEN_LOSES, GAME_OVER, History, LEGAL,
+    LINE_LOSES, LINE_NONE, LINE_WINS, MAX_ACTIONS, MAX_CELLS, MAX_OFFERS, MAX_PHASES,
+    MAX_POINTS, MAX_POSITION_WORDS, NEAR_CORNERS, NOBODY, NOT_IN_PHASE, OCCUPIED, OFFERS,
+    OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING, OVERLINE_WINS, PASS, PICKS, PLACES, Phase,
+    Position, RUNNING, Rules, SEAT_A, SEAT_B, SUICIDE, SUPERKO, Symmetry, TAKE_BLACK, TAKE_WHITE,
+    WHITE,
     colours_of, heads_of, liberties_of, mix, sizes_of,
 )
 
 from engine.notation import OPTIONS
-from engine.openings import ACTORS
+from engine.openings import ACTORS, EFFECTS, MOST_OFFERS
+from engine.rules import FORBIDDEN as FORBIDDEN_KINDS
 from engine.rules import REASONS, RuleError
 
 #: Verdicts by number; None: the action is legal.
-VERDICTS = (None, "occupied", "suicide", "superko", "not-in-this-phase", "game-over")
+VERDICTS = (
+    None,
+    "occupied",
+    "suicide",
+    "superko",
+    "not-in-this-phase",
+    "game-over",
+    "forbidden",
+    "equivalent",
+)
 
 #: First byte of a packed position.
 PACK_VERSION = 1
 cdef enum:
     PACK_VERSION_BYTE = 1
     PACK_HEADER = 16
+    PACK_OFFERS = 2 + 2 * MAX_OFFERS
+    FIRST_NUMBER = 4            # index of the option "1"
 
 
 # --- histories ----------------------------------------------------------------------------------
@@ -142,7 +160,9 @@ cdef int _actor(const Rules *rules, const Position *position, int phase, int to_
         return position.black_seat if to_play == BLACK else 1 - position.black_seat
     if actor == ACTOR_OTHER:
         return 1 - last_seat
-    return SEAT_A if actor == ACTOR_A else SEAT_B
+    if actor == ACTOR_A or actor == ACTOR_B:
+        return SEAT_A if actor == ACTOR_A else SEAT_B
+    return position.black_seat if actor == ACTOR_BLACK else 1 - position.black_seat
 
 
 cdef inline int _owner(const Position *position, int colour) noexcept nogil:
@@ -169,29 +189,51 @@ cdef void play(const Rules *rules, Position *position, History *history,
     position.ko = 0
     position.ply += 1
     if option < 0:
-        _play_point(rules, position, rules.cell_of[action])
-        position.phase = phase.after_point
+        if phase.effect == OFFERS:
+            _offer(rules, position, history, rules.cell_of[action])
+        else:
+            _play_point(rules, position, rules.cell_of[action])
+            position.phase = phase.after_point
+            if phase.effect == PICKS:
+                _forget_offers(position)
     elif position.phase == rules.play_phase:
         _play_pass(rules, position)
     else:
-        # A pass in an opening is no pass: it swaps, so that whoever places owns the colour placed.
-        if option == TAKE_BLACK:
-            position.black_seat = acting
-        elif option == TAKE_WHITE:
-            position.black_seat = 1 - acting
-        elif option == PASS:
-            position.black_seat = 1 - position.black_seat
+        _choose(position, option)
         position.phase = phase.after_option[option]
+    if rules.phases[position.phase].effect == OFFERS and phase.effect != OFFERS:
+        _find_symmetries(rules, position)
     position.seat = _actor(rules, position, position.phase, position.to_play, acting)
     # Where a seat only chooses, nothing can be recreated: such positions are not remembered.
-    if rules.superko and rules.phases[position.phase].after_point >= 0:
+    if rules.superko and _places(&rules.phases[position.phase]):
         history_push(history, position.stones_key ^ rules.seat_keys[position.seat])
     if position.reason == RUNNING:
         _judge_quiet_end(rules, position, history)
 
 
+cdef inline bint _places(const Phase *phase) noexcept nogil:
+    return phase.after_point >= 0 and phase.effect != OFFERS
+
+
+cdef void _choose(Position *position, int option) noexcept nogil:
+    # A pass in an opening is no pass: it swaps, so that whoever places owns the colour placed.
+    if option == TAKE_BLACK:
+        position.black_seat = position.seat
+    elif option == TAKE_WHITE:
+        position.black_seat = 1 - position.seat
+    elif option == PASS:
+        position.black_seat = 1 - position.black_seat
+    elif option > FIRST_NUMBER:
+        # An announced 1 is simply played: nothing is offered.
+        position.announced = option - FIRST_NUMBER + 1
+
+
 cdef void _play_point(const Rules *rules, Position *position, int cell) noexcept nogil:
     cdef int colour = position.to_play
+    cdef bint foul = (
+        rules.forbidden == FORBIDDEN_LOSES and colour == BLACK
+        and is_forbidden(rules, position, cell)
+    )
     cdef int captured = place(rules, position, cell, colour)
     cdef int judgement = judge_lines(rules, position, cell, colour)
     position.to_play = BLACK + WHITE - colour
@@ -199,16 +241,32 @@ cdef void _play_point(const Rules *rules, Position *position, int cell) noexcept
     if captured:
         position.removed = True
     if judgement != LINE_NONE:
-        position.reason = BY_LINE if judgement == LINE_WINS else BY_OVERLINE
-        position.winner = _owner(position, colour)
-        if judgement == LINE_LOSES:
-            position.winner = 1 - position.winner
+        _end(position, BY_LINE if judgement == LINE_WINS else BY_OVERLINE,
+             colour if judgement == LINE_WINS else BLACK + WHITE - colour)
+    elif foul:
+        _end(position, BY_FORBIDDEN, WHITE)
+    elif rules.switches:
+        _switch_chains(rules, position, cell, colour)
     elif rules.captures:
         if captured == 1 and rules.superko:
             position.ko = _ko_cell(rules, position, cell)
         elif not captured and is_dead(rules, position, cell):
             remove_chain(rules, position, cell)
             position.removed = True
+
+
+cdef void _switch_chains(const Rules *rules, Position *position, int cell,
+                         int colour) noexcept nogil:
+    cdef Switches switches
+    if switch_around(rules, position, cell, &switches):
+        _end(position, BY_LINE, colour)
+    elif switch_own(rules, position, cell, &switches):
+        _end(position, BY_LINE, BLACK + WHITE - colour)
+
+
+cdef inline void _end(Position *position, int reason, int winning_colour) noexcept nogil:
+    position.reason = reason
+    position.winner = _owner(position, winning_colour)
 
 
 cdef int _ko_cell(const Rules *rules, const Position *position, int cell) noexcept nogil:
@@ -240,15 +298,126 @@ cdef void _end_without_line(const Rules *rules, Position *position, int reason) 
         position.winner = position.first_passer
 
 
+cdef void _end_with_full_board(const Rules *rules, Position *position) noexcept nogil:
+    cdef int i, black = 0
+    if not rules.majority:
+        _end_without_line(rules, position, BY_FULL_BOARD)
+        return
+    position.reason = BY_FULL_BOARD
+    for i in range(rules.points):
+        black += colours_of(rules, position)[rules.cell_of[i]] == BLACK
+    if 2 * black != rules.points:
+        position.winner = _owner(position, BLACK if 2 * black > rules.points else WHITE)
+
+
 cdef void _judge_quiet_end(const Rules *rules, Position *position,
                            const History *history) noexcept nogil:
-    if not _has_action(rules, position, history):
-        if position.stones == rules.points and not rules.passing:
-            _end_without_line(rules, position, BY_FULL_BOARD)
-        else:
-            _end_without_line(rules, position, BY_NO_ACTION)
+    if position.stones == rules.points and not (rules.captures and rules.passing):
+        _end_with_full_board(rules, position)
+    elif not _has_action(rules, position, history):
+        _end_without_line(rules, position, BY_NO_ACTION)
     elif rules.ply_limit and position.ply >= rules.ply_limit:
         position.reason = BY_PLY_LIMIT
+
+
+# --- offered fifth moves ------------------------------------------------------------------------
+
+cdef void _offer(const Rules *rules, Position *position, const History *history,
+                 int cell) noexcept nogil:
+    # The phase ends with the last offer, also where nothing is left that could be offered.
+    cdef const Phase *phase = &rules.phases[position.phase]
+    position.offers[position.offered] = cell
+    position.offered += 1
+    if (
+        position.offered == (phase.offers if phase.offers else position.announced)
+        or not _has_action(rules, position, history)
+    ):
+        position.phase = phase.after_point
+
+
+cdef void _forget_offers(Position *position) noexcept nogil:
+    position.announced = position.offered = position.symmetries = 0
+    memset(position.offers, 0, sizeof(position.offers))
+    memset(position.figure, 0, sizeof(position.figure))
+
+
+cdef void _find_symmetries(const Rules *rules, Position *position) noexcept nogil:
+    # Rotations and reflections with the shift that carries the figure's bounding box onto itself.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef uint16_t stones[MAX_POINTS]
+    cdef Symmetry symmetry
+    cdef int count = 0, i, turn
+    for i in range(rules.points):
+        if colours[rules.cell_of[i]] != EMPTY:
+            stones[count] = rules.cell_of[i]
+            count += 1
+    for turn in range(1, 8):
+        symmetry = _linear_map(turn)
+        _shift(rules, stones, count, &symmetry)
+        for i in range(count):
+            if _image(rules, &symmetry, stones[i], colours) != colours[stones[i]]:
+                break
+        else:
+            position.figure[position.symmetries] = symmetry
+            position.symmetries += 1
+
+
+cdef Symmetry _linear_map(int turn) noexcept nogil:
+    # One of the square's eight: bit 0 mirrors x, bit 1 mirrors y, bit 2 exchanges them.
+    cdef Symmetry found
+    cdef int x = -1 if turn & 1 else 1, y = -1 if turn & 2 else 1
+    memset(&found, 0, sizeof(found))
+    if turn & 4:
+        found.xy, found.yx = x, y
+    else:
+        found.xx, found.yy = x, y
+    return found
+
+
+cdef void _shift(const Rules *rules, const uint16_t *stones, int count,
+                 Symmetry *symmetry) noexcept nogil:
+    # Chooses dx and dy so that the smallest coordinates of the image are those of the figure.
+    cdef int i, x, y, left = 99, bottom = 99, image_left = 99, image_bottom = 99
+    for i in range(count):
+        x, y = stones[i] % rules.stride, stones[i] // rules.stride
+        left, bottom = min(left, x), min(bottom, y)
+        image_left = min(image_left, symmetry.xx * x + symmetry.xy * y)
+        image_bottom = min(image_bottom, symmetry.yx * x + symmetry.yy * y)
+    symmetry.dx, symmetry.dy = left - image_left, bottom - image_bottom
+
+
+cdef inline int _image_cell(const Rules *rules, const Symmetry *symmetry, int cell) noexcept nogil:
+    # The cell that a cell is carried to, 0 where that lies off the board.
+    cdef int x = cell % rules.stride, y = cell // rules.stride
+    cdef int to_x = symmetry.xx * x + symmetry.xy * y + symmetry.dx
+    cdef int to_y = symmetry.yx * x + symmetry.yy * y + symmetry.dy
+    if not (1 <= to_x <= rules.width and 1 <= to_y <= rules.height):
+        return 0
+    return to_y * rules.stride + to_x
+
+
+cdef inline int _image(const Rules *rules, const Symmetry *symmetry, int cell,
+                       const uint8_t *colours) noexcept nogil:
+    return colours[_image_cell(rules, symmetry, cell)]
+
+
+cdef bint _is_offered(const Position *position, int cell) noexcept nogil:
+    cdef int i
+    for i in range(position.offered):
+        if position.offers[i] == cell:
+            return True
+    return False
+
+
+cdef bint _is_equivalent(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    # Whether a symmetry of the figure carries the cell to an offered one, the edge ignored.
+    cdef int i
+    if _is_offered(position, cell):
+        return True
+    for i in range(position.symmetries):
+        if _is_offered(position, _image_cell(rules, &position.figure[i], cell)):
+            return True
+    return False
 
 
 # --- what is legal ------------------------------------------------------------------------------
@@ -256,7 +425,7 @@ cdef void _judge_quiet_end(const Rules *rules, Position *position,
 cdef bint _may_pass(const Rules *rules, const Position *position,
                     const History *history) noexcept nogil:
     # A pass must not recreate a board with the same seat to act, unless it ends the game.
-    if not rules.passing:
+    if not rules.passing or position.stones < rules.pass_after:
         return False
     if not rules.superko or not position.removed or position.passes == 1:
         return True
@@ -276,27 +445,92 @@ cdef bint _has_action(const Rules *rules, const Position *position,
                 return True
     if phase.after_point < 0:
         return False
-    if not rules.captures:
-        return position.stones < rules.points
     seat_after = _seat_after_point(rules, position)
     for i in range(rules.points):
-        if _point_verdict(rules, position, history, rules.cell_of[i], seat_after) == LEGAL:
+        if (
+            _point_verdict(rules, position, history, rules.cell_of[i], seat_after) == LEGAL
+            and not _is_foul(rules, position, rules.cell_of[i])
+        ):
             return True
     return False
 
 
 cdef int _seat_after_point(const Rules *rules, const Position *position) noexcept nogil:
-    return _actor(rules, position, rules.phases[position.phase].after_point,
-                  BLACK + WHITE - position.to_play, position.seat)
+    # The seat to act once the stone stands: for an offered one that is after the pick.
+    cdef int after = rules.phases[position.phase].after_point
+    if rules.phases[position.phase].effect == OFFERS:
+        after = rules.phases[after].after_point
+    return _actor(rules, position, after, BLACK + WHITE - position.to_play, position.seat)
+
+
+cdef inline bint _is_foul(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    return (
+        rules.forbidden == FORBIDDEN_ILLEGAL and position.to_play == BLACK
+        and is_forbidden(rules, position, cell)
+    )
+
+
+cdef bint _in_region(const Rules *rules, const Position *position, int region,
+                     int cell) noexcept nogil:
+    cdef int point = rules.point_of[cell], i, j
+    cdef int x = point % rules.width - rules.width // 2
+    cdef int y = point // rules.width - rules.height // 2
+    cdef int centre = rules.cell_of[rules.height // 2 * rules.width + rules.width // 2]
+    if region == NEAR_CORNERS:
+        if abs(x) == 2 and abs(y) == 2:
+            for i in range(-1, 2):
+                for j in range(-1, 2):
+                    if colours_of(rules, position)[centre + i * rules.stride + j] == WHITE:
+                        return j * x + i * y >= 0
+        return abs(x) <= 2 and abs(y) <= 2
+    if region > 0:
+        return 2 * abs(x) < region and 2 * abs(y) < region
+    return 2 * abs(x) >= -region or 2 * abs(y) >= -region
+
+
+cdef int _phase_verdict(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    # What the opening's phase says to an empty point.
+    cdef const Phase *phase = &rules.phases[position.phase]
+    if phase.region != ANYWHERE and not _in_region(rules, position, phase.region, cell):
+        return NOT_IN_PHASE
+    if phase.effect == PICKS and not _is_offered(position, cell):
+        return NOT_IN_PHASE
+    if phase.effect == OFFERS and _is_equivalent(rules, position, cell):
+        return EQUIVALENT
+    return LEGAL
+
+
+cdef inline bint _is_quiet(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    # Whether a stone there has an empty neighbour and surely captures nothing: each chain of the
+    # opponent has more liberties than the stone could take.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int i, neighbour, head, opponents = 0, fewest = MAX_CELLS
+    cdef bint breathes = False
+    for i in range(4):
+        neighbour = cell + rules.orthogonal[i]
+        if colours[neighbour] == EMPTY:
+            breathes = True
+        elif colours[neighbour] == BLACK + WHITE - position.to_play:
+            opponents += 1
+            head = heads_of(rules, position)[neighbour]
+            fewest = min(fewest, liberties_of(rules, position)[head])
+    return breathes and fewest > opponents
 
 
 cdef int _point_verdict(const Rules *rules, const Position *position, const History *history,
                         int cell, int seat_after) noexcept nogil:
-    # Verdict on a placement in a phase that allows one.
+    # Verdict on a point in a phase that allows one, but for Black's forbidden moves.
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef Effect effect
+    cdef int found
     if colours[cell] != EMPTY:
         return OCCUPIED
+    if not rules.phases[position.phase].plain:
+        found = _phase_verdict(rules, position, cell)
+        if found != LEGAL:
+            return found
+    if rules.switches and not rules.suicide:
+        return SUICIDE if loses_own_chain(rules, position, cell, position.to_play) else LEGAL
     if not rules.captures:
         return LEGAL
     if not position.removed and (
@@ -306,6 +540,13 @@ cdef int _point_verdict(const Rules *rules, const Position *position, const Hist
         or colours[cell + rules.orthogonal[3]] == EMPTY
     ):
         return LEGAL
+    if _is_quiet(rules, position, cell):
+        if not rules.superko or not position.removed:
+            return LEGAL
+        # The stone is all that changes.
+        if not history_has(history, position.stones_key ^ rules.seat_keys[seat_after]
+                           ^ rules.stone_keys[position.to_play][cell]):
+            return LEGAL
     effect = foresee(rules, position, cell, position.to_play,
                      rules.superko and (position.removed or rules.suicide))
     if effect.suicide and not rules.suicide:
@@ -323,32 +564,71 @@ cdef int _point_verdict(const Rules *rules, const Position *position, const Hist
 cdef int verdict(const Rules *rules, const Position *position, const History *history,
                  int action) noexcept nogil:
     cdef const Phase *phase = &rules.phases[position.phase]
+    cdef int found
     if position.reason != RUNNING:
         return GAME_OVER
     if action < rules.points:
         if phase.after_point < 0:
             return NOT_IN_PHASE
-        return _point_verdict(rules, position, history, rules.cell_of[action],
-                              _seat_after_point(rules, position))
+        found = _point_verdict(rules, position, history, rules.cell_of[action],
+                               _seat_after_point(rules, position))
+        if found == LEGAL and _is_foul(rules, position, rules.cell_of[action]):
+            return FORBIDDEN
+        return found
     if position.phase == rules.play_phase:
-        if action - rules.points != PASS or not rules.passing:
+        if (action - rules.points != PASS or not rules.passing
+                or position.stones < rules.pass_after):
             return NOT_IN_PHASE
         return LEGAL if _may_pass(rules, position, history) else SUPERKO
     return LEGAL if phase.after_option[action - rules.points] >= 0 else NOT_IN_PHASE
 
 
+cdef inline bint _is_free(const Rules *rules) noexcept nogil:
+    # Whether any empty point may be played in a phase that restricts none, but for fouls.
+    return not rules.captures and (rules.suicide or not rules.switches)
+
+
+cdef int _empty_points(const Rules *rules, const Position *position, const uint8_t *fouls,
+                       uint16_t *actions) noexcept nogil:
+    # Those without a foul (`fouls`: flags by cell, NULL: none). No branch on what lies on a point:
+    # it would be guessed wrong too often.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int count = 0, i
+    if fouls == NULL:
+        for i in range(rules.points):
+            actions[count] = i
+            count += colours[rules.cell_of[i]] == EMPTY
+        return count
+    for i in range(rules.points):
+        actions[count] = i
+        count += (colours[rules.cell_of[i]] == EMPTY) & (fouls[rules.cell_of[i]] <= FIVE)
+    return count
+
+
 cdef int legal_actions(const Rules *rules, const Position *position, const History *history,
                        uint16_t *actions, uint64_t *banned) noexcept nogil:
     cdef const Phase *phase = &rules.phases[position.phase]
-    cdef int count = 0, i, seat_after, found
+    cdef int count = 0, first = 0, i, seat_after, found
+    cdef uint8_t fouls[MAX_CELLS]
+    cdef bint forbids = rules.forbidden == FORBIDDEN_ILLEGAL and position.to_play == BLACK
+    cdef const uint8_t *colours = colours_of(rules, position)
     banned[0] = 0
     if position.reason != RUNNING:
         return 0
     if phase.after_point >= 0:
+        if forbids:
+            forbidden_cells(rules, position, fouls)
+        if phase.plain and _is_free(rules):
+            count = _empty_points(rules, position, fouls if forbids else NULL, actions)
+            first = rules.points
         seat_after = _seat_after_point(rules, position)
-        for i in range(rules.points):
+        for i in range(first, rules.points):
+            if colours[rules.cell_of[i]] != EMPTY:
+                continue
             found = _point_verdict(rules, position, history, rules.cell_of[i], seat_after)
             if found == LEGAL:
+                if forbids and fouls[rules.cell_of[i]] > FIVE:
+                    continue
                 actions[count] = i
                 count += 1
             elif found == SUPERKO:
@@ -357,7 +637,7 @@ cdef int legal_actions(const Rules *rules, const Position *position, const Histo
         if _may_pass(rules, position, history):
             actions[count] = rules.points + PASS
             count += 1
-        elif rules.passing:
+        elif rules.passing and position.stones >= rules.pass_after:
             banned[0] ^= rules.ban_keys[0]
         return count
     for i in range(OPTION_COUNT):
@@ -377,21 +657,32 @@ cdef uint64_t position_key(const Rules *rules, const Position *position) noexcep
     state = state << 16 | position.ko
     if rules.ply_limit:
         state = state << 32 | <uint32_t> position.ply
-    return position.stones_key ^ mix(state)
+    return position.stones_key ^ mix(state) ^ _offers_key(rules, position)
+
+
+cdef uint64_t _offers_key(const Rules *rules, const Position *position) noexcept nogil:
+    cdef uint64_t key = mix(<uint64_t> position.announced << 60) if position.announced else 0
+    cdef int i
+    for i in range(position.offered):
+        key ^= rules.offer_keys[position.offers[i]]
+    return key
 
 
 # --- packing ------------------------------------------------------------------------------------
 # Bytes 0-15: version, width, height, phase, to_play, seat, black_seat, passes, first_passer,
 # removed, ko point (little endian, 0xFFFF: none), ply (little endian, 32 bits). Then bit sets,
 # least significant bit first, each padded to bytes: black points, white points, legal actions.
+# Where the opening offers moves: the number announced, the number offered, and twelve points
+# offered (little endian, 16 bits).
 
 cdef int packed_bytes(const Rules *rules) noexcept nogil:
-    return PACK_HEADER + 2 * ((rules.points + 7) // 8) + (rules.actions + 7) // 8
+    cdef int sets = 2 * ((rules.points + 7) // 8) + (rules.actions + 7) // 8
+    return PACK_HEADER + sets + (PACK_OFFERS if rules.offering else 0)
 
 
 cdef void pack(const Rules *rules, const Position *position, const uint16_t *legal, int count,
                uint8_t *out) noexcept nogil:
-    cdef int bytes_a_set = (rules.points + 7) // 8, i, colour
+    cdef int bytes_a_set = (rules.points + 7) // 8, i, colour, point
     cdef int ko = rules.point_of[position.ko] if position.ko else 0xFFFF
     cdef uint8_t *sets = out + PACK_HEADER
     memset(out, 0, packed_bytes(rules))
@@ -408,6 +699,12 @@ cdef void pack(const Rules *rules, const Position *position, const uint16_t *leg
     sets += 2 * bytes_a_set
     for i in range(count):
         sets[legal[i] >> 3] |= 1 << (legal[i] & 7)
+    if rules.offering:
+        sets += (rules.actions + 7) // 8
+        sets[0], sets[1] = position.announced, position.offered
+        for i in range(position.offered):
+            point = rules.point_of[position.offers[i]]
+            sets[2 + 2 * i], sets[3 + 2 * i] = point & 255, point >> 8
 
 
 cdef bint _fits(const Rules *rules, const uint8_t *data) noexcept nogil:
@@ -449,7 +746,23 @@ cdef int unpack(const Rules *rules, const uint8_t *data, Position *position,
         if sets[i >> 3] >> (i & 7) & 1:
             legal[count] = i
             count += 1
+    if rules.offering and not _unpack_offers(rules, sets + (rules.actions + 7) // 8, position):
+        return -1
     return count
+
+
+cdef bint _unpack_offers(const Rules *rules, const uint8_t *data,
+                         Position *position) noexcept nogil:
+    cdef int i, point
+    if data[0] > MAX_OFFERS or data[1] > MAX_OFFERS:
+        return False
+    position.announced, position.offered = data[0], data[1]
+    for i in range(position.offered):
+        point = data[2 + 2 * i] | data[3 + 2 * i] << 8
+        if point >= rules.points:
+            return False
+        position.offers[i] = rules.cell_of[point]
+    return True
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -459,12 +772,32 @@ _OVERLINES = {
     "symmetric-loss": (OVERLINE_LOSES, OVERLINE_LOSES),
     "asymmetric": (OVERLINE_LOSES, OVERLINE_WINS),
     "exact": (OVERLINE_NOTHING, OVERLINE_NOTHING),
+    "black-exact": (OVERLINE_NOTHING, OVERLINE_WINS),
 }
+
+_REGIONS = {"anywhere": ANYWHERE, "central-5-near-corners": NEAR_CORNERS}
+
+
+def _region(name):
+    """The Region of `engine.openings.REGIONS`."""
+    if name in _REGIONS:
+        return _REGIONS[name]
+    kind, side = name.split("-")
+    return int(side) if kind == "central" else -int(side)
 
 
 def _rules_key(rule_set, opening):
-    """64 bits that differ between any two rule sets and openings; the label is left out."""
-    fields = {**rule_set.to_json(), "name": None, "opening": opening.name}
+    """64 bits that differ between any two rule sets and openings.
+
+    The label is left out, and so are rules at their defaults: a new rule changes no key of a game
+    that does not use it.
+    """
+    fields = {
+        field.name: getattr(rule_set, field.name)
+        for field in dataclasses.fields(rule_set)
+        if field.name != "name" and getattr(rule_set, field.name) != field.default
+    }
+    fields["opening"] = opening.name
     digest = blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
@@ -476,6 +809,7 @@ cdef class RuleTable:
     def __init__(self, rule_set, opening):
         if len(opening.phases) > MAX_PHASES:
             raise RuleError(f"opening {opening.name}: more than {MAX_PHASES} phases")
+        opening.check(rule_set)
         self.rule_set = rule_set
         self.opening = opening
         self._set_rules()
@@ -491,9 +825,15 @@ cdef class RuleTable:
         rules.actions = rule_set.num_actions
         rules.line_length = rule_set.line_length
         rules.overline[BLACK], rules.overline[WHITE] = _OVERLINES[rule_set.overline]
-        rules.captures = rule_set.capture != "none"
+        rules.unblocked = rule_set.unblocked
+        rules.forbidden = FORBIDDEN_KINDS.index(rule_set.forbidden)
+        rules.chains = rule_set.capture != "none"
+        rules.captures = rule_set.capture == "remove"
+        rules.switches = rule_set.capture == "switch"
         rules.suicide, rules.superko = rule_set.suicide, rule_set.superko
         rules.passing, rules.pass_tiebreak = rule_set.passing, rule_set.pass_tiebreak
+        rules.pass_after = rule_set.pass_after
+        rules.majority = rule_set.full_board == "majority"
         rules.ply_limit = rule_set.ply_limit
 
     def _set_geometry(self):
@@ -516,16 +856,23 @@ cdef class RuleTable:
         rules.links_at = at + 2 * rules.cells
         rules.liberties_at = at + 4 * rules.cells
         rules.sizes_at = at + 6 * rules.cells
-        rules.position_bytes = at + (8 * rules.cells if rules.captures else 0)
+        rules.position_bytes = at + (8 * rules.cells if rules.chains else 0)
+        assert rules.position_bytes <= 8 * MAX_POSITION_WORDS
 
     def _set_phases(self):
         cdef Rules *rules = &self.rules
         cdef Phase *row
         index = {phase.name: i for i, phase in enumerate(self.opening.phases)}
         rules.play_phase = index["play"]
+        rules.opening_number = self.opening.number
         for i, phase in enumerate(self.opening.phases):
             row = &rules.phases[i]
             row.actor = ACTORS.index(phase.actor)
+            row.effect = EFFECTS.index(phase.effect)
+            row.region = _region(phase.where)
+            row.offers = phase.offers
+            row.plain = row.effect == PLACES and row.region == ANYWHERE
+            rules.offering = rules.offering or row.effect == OFFERS
             row.after_point = -1 if phase.point is None else index[phase.point]
             for k, option in enumerate(OPTIONS):
                 after = phase.options.get(option)
@@ -538,6 +885,7 @@ cdef class RuleTable:
         rules.seat_keys[SEAT_A], rules.seat_keys[SEAT_B] = mix(1), mix(2)
         for i in range(MAX_CELLS):
             rules.ban_keys[i] = mix((<uint64_t> 3 << 32) + i)
+            rules.offer_keys[i] = mix((<uint64_t> 7 << 32) + i)
             for colour in range(3):
                 rules.stone_keys[colour][i] = mix((<uint64_t> (4 + colour) << 32) + i)
 
@@ -582,7 +930,7 @@ cdef class PositionCore:
             for point in points:
                 colours_of(rules, self.block)[rules.cell_of[point]] = colour
         rebuild(rules, self.block)
-        if rules.captures:
+        if rules.chains:
             for point in (*black, *white):
                 if is_dead(rules, self.block, rules.cell_of[point]):
                     raise ValueError(point)
@@ -611,6 +959,35 @@ cdef class PositionCore:
         for i in range(count):
             view[i] = actions[i]
         return found
+
+    def switched_by(self, int point):
+        """The points, ascending, whose stones a legal placement switches, back again or not."""
+        cdef const Rules *rules = &self.table.rules
+        cdef PositionCore twin = self.copy()
+        cdef Switches switches
+        cdef int cell = rules.cell_of[point], colour = self.block.to_play, i
+        place(rules, twin.block, cell, colour)
+        if judge_lines(rules, twin.block, cell, colour) == LINE_WINS:
+            return []
+        if not switch_around(rules, twin.block, cell, &switches):
+            switch_own(rules, twin.block, cell, &switches)
+        return sorted({rules.point_of[switches.cells[i]] for i in range(switches.count)})
+
+    def fouls(self):
+        """Black's forbidden points: {point: flags}, as in `_forbidden.pxd`; fives are left out.
+
+        Empty where the rules forbid nothing.
+        """
+        cdef const Rules *rules = &self.table.rules
+        cdef uint8_t flags[MAX_CELLS]
+        cdef int i
+        if not rules.forbidden:
+            return {}
+        forbidden_cells(rules, self.block, flags)
+        return {
+            i: flags[rules.cell_of[i]]
+            for i in range(rules.points) if flags[rules.cell_of[i]] > FIVE
+        }
 
     def judge(self, int point, int colour):
         """+1 if a stone of `colour` on `point` would win by a line, -1 if it would lose, else 0."""
@@ -693,6 +1070,14 @@ cdef class PositionCore:
         return self.block.black_seat
 
     @property
+    def announced(self):
+        return self.block.announced
+
+    @property
+    def offers(self):
+        return [self.table.rules.point_of[self.block.offers[i]] for i in range(self.block.offered)]
+
+    @property
     def reason(self):
         """None while the game runs, else a member of `engine.rules.REASONS`."""
         return REASONS[self.block.reason - 1] if self.block.reason else None
@@ -723,3 +1108,7 @@ cdef uint64_t _perft(const Rules *rules, uint8_t *blocks, History *history,
         total += _perft(rules, <uint8_t *> below, history, depth - 1)
         history_pop(history, known)
     return total
+
+
+if MOST_OFFERS != MAX_OFFERS or OPTIONS[FIRST_NUMBER] != "1":
+    raise AssertionError("MAX_OFFERS or FIRST_NUMBER does not match the Python constants")

@@ -31,8 +31,8 @@ from engine._position cimport (
     PositionCore, RuleTable, history_free, history_new, legal_actions, play, position_key,
 )
 from engine._types cimport (
-    BLACK, EMPTY, History, LINE_WINS, MAX_PHASES, OVERLINE_LOSES, OVERLINE_WINS, Position,
-    RUNNING, Rules, WHITE,
+    BLACK, EMPTY, History, LINE_WINS, MAX_OFFERS, MAX_PHASES, OVERLINE_LOSES, OVERLINE_WINS,
+    Position, RUNNING, Rules, WHITE,
     colours_of,
 )
 
@@ -120,7 +120,9 @@ cdef class SolverCore:
         self.table = table
         self.rules = rules
         self.line = rules.line_length
-        self.plain = not (rules.captures or rules.passing or rules.ply_limit)
+        self.plain = not (
+            rules.chains or rules.passing or rules.ply_limit or rules.forbidden or rules.unblocked
+        )
         self.exact_windows = True
         for colour in (BLACK, WHITE):
             if rules.overline[colour] != OVERLINE_WINS:
@@ -176,8 +178,8 @@ cdef class SolverCore:
         if rules.ply_limit:
             return rules.ply_limit
         # Without captures every placement fills a point, and no two passes follow each other
-        # but at the end; an opening's options are taken once each.
-        return (2 if rules.passing else 1) * rules.points + 2 + MAX_PHASES
+        # but at the end; an opening's options are taken once each, and its offers.
+        return (2 if rules.passing else 1) * rules.points + 2 + MAX_PHASES + MAX_OFFERS
 
     def _set_symmetries(self, turned):
         # `turned` [symmetries][actions]: where each action goes.

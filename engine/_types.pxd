@@ -12,9 +12,11 @@ cdef enum:
     MAX_SIDE = 25
     MAX_POINTS = 625            # MAX_SIDE * MAX_SIDE
     MAX_CELLS = 703             # (MAX_SIDE + 2) * (MAX_SIDE + 1) + 1
+    MAX_POSITION_WORDS = 832    # 64-bit words that hold any position block
     OPTION_COUNT = 16           # len(engine.notation.OPTIONS)
     MAX_ACTIONS = 641           # MAX_POINTS + OPTION_COUNT
     MAX_PHASES = 24             # rows of an opening's table
+    MAX_OFFERS = 12             # engine.openings.MOST_OFFERS
     NOBODY = 2                  # a seat that is none
 
 # Option
@@ -42,6 +44,25 @@ cdef enum:
     ACTOR_B = 1
     ACTOR_OTHER = 2             # the seat that did not act last
     ACTOR_OWNER = 3             # the owner of the colour to place
+    ACTOR_BLACK = 4             # the owner of Black
+    ACTOR_WHITE = 5
+
+# Effect of a point in a phase
+cdef enum:
+    PLACES = 0
+    OFFERS = 1
+    PICKS = 2
+
+# Region of a phase; k > 0: the central k x k points, k < 0: outside the central |k| x |k|
+cdef enum:
+    ANYWHERE = 0
+    NEAR_CORNERS = 127          # "central-5-near-corners" in engine.openings
+
+# What becomes of Black's forbidden moves
+cdef enum:
+    FORBIDS_NOTHING = 0
+    FORBIDDEN_ILLEGAL = 1
+    FORBIDDEN_LOSES = 2
 
 # Overline: what a run longer than the line does for a colour
 cdef enum:
@@ -63,6 +84,8 @@ cdef enum:
     SUPERKO = 3
     NOT_IN_PHASE = 4
     GAME_OVER = 5
+    FORBIDDEN = 6
+    EQUIVALENT = 7
 
 # Reason: of a result; 0 while the game runs, else 1 + index in rules.REASONS
 cdef enum:
@@ -74,10 +97,15 @@ cdef enum:
     BY_FULL_BOARD = 5
     BY_NO_ACTION = 6
     BY_PLY_LIMIT = 7
+    BY_FORBIDDEN = 8
 
 cdef struct Phase:
     uint8_t actor                       # Actor
-    int8_t after_point                  # phase after a placement, -1: no stone may be placed
+    uint8_t effect                      # Effect of a point
+    int8_t region                       # Region of the points
+    uint8_t offers                      # points to offer, 0: the number announced
+    uint8_t plain                       # bool: points are placed anywhere, as in normal play
+    int8_t after_point                  # phase after a point, -1: no point may be chosen
     int8_t after_option[OPTION_COUNT]   # phase after an option, -1: not offered
 
 cdef struct Rules:
@@ -89,13 +117,21 @@ cdef struct Rules:
     int32_t cells                       # size of the per-cell arrays
     int32_t line_length
     int32_t overline[3]                 # Overline by colour
+    int32_t unblocked                   # bool: opponents at both ends spoil an exact line
+    int32_t forbidden                   # what becomes of Black's forbidden moves
+    int32_t chains                      # bool: chains and liberties are kept
     int32_t captures                    # bool: chains without liberties leave the board
+    int32_t switches                    # bool: chains without liberties change colour
     int32_t suicide                     # bool
     int32_t superko                     # bool
     int32_t passing                     # bool
+    int32_t pass_after                  # stones before which nobody may pass
     int32_t pass_tiebreak               # bool
+    int32_t majority                    # bool: a full board goes to the colour with more stones
     int32_t ply_limit                   # 0: none
     int32_t play_phase                  # index of normal play in phases
+    int32_t offering                    # bool: some phase offers points
+    int32_t opening_number              # N of an opening with a number in its name, 0: none
     Phase phases[MAX_PHASES]
     int32_t directions[4]               # cell steps along a row, a column and the two diagonals
     int32_t orthogonal[4]               # cell steps to the four neighbours
@@ -108,9 +144,14 @@ cdef struct Rules:
     uint64_t stone_keys[3][MAX_CELLS]   # by colour and cell
     uint64_t seat_keys[2]               # of the seat to act
     uint64_t ban_keys[MAX_CELLS]        # of a point banned by repetition
+    uint64_t offer_keys[MAX_CELLS]      # of a point offered
     uint16_t cell_of[MAX_POINTS]
     uint16_t point_of[MAX_CELLS]
     uint8_t in_region[MAX_CELLS]        # bool: lines count here
+
+cdef struct Symmetry:
+    # Carries a figure of stones onto itself: cell (x, y) -> (xx*x + xy*y + dx, yx*x + yy*y + dy).
+    int8_t xx, xy, yx, yy, dx, dy
 
 cdef struct Position:
     uint64_t stones_key                 # Zobrist key of the stones alone, incremental
@@ -126,9 +167,14 @@ cdef struct Position:
     uint8_t removed                     # bool: some stone has left the board in this game
     uint8_t reason                      # Reason; RUNNING while the game goes on
     uint8_t winner                      # seat, or NOBODY
+    uint8_t announced                   # fifth moves announced and not yet placed, 0: none
+    uint8_t offered                     # points in `offers`
+    uint8_t symmetries                  # of the figure on the board, while points are offered
+    uint16_t offers[MAX_OFFERS]         # cells offered
+    Symmetry figure[7]                  # those symmetries; the identity is left out
     # then, at the offsets in Rules, per cell:
     #   uint8_t colours[cells]
-    # and where the rules capture:
+    # and where the rules keep chains:
     #   uint16_t heads[cells]           # the chain's representative cell
     #   uint16_t links[cells]           # next stone of the chain, circular
     #   uint16_t liberties[cells]       # of heads: pseudo-liberties (stone-liberty adjacencies)

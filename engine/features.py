@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import _features
-from engine.openings import OPENINGS
+from engine.openings import opening_number
 from engine.position import Position, rule_table
 from engine.rules import RuleSet
 from engine.symmetry import canvas_actions
 
 #: Raised by one whenever a plane or a global changes its meaning, place or scaling.
-FEATURES_VERSION = 1
+FEATURES_VERSION = 2
 
 #: Planes [C, H, W], all 0 or 1; 0 off the board.
 PLANES: tuple[str, ...] = _features.PLANES
@@ -71,11 +71,6 @@ def decode(
         actions = canvas_actions(rules, height, width, int(symmetries[row]))
         _features.decode(table, number, data, actions, planes[row], globals_[row], legal[row])
     return planes, globals_, legal
-
-
-def opening_number(name: str) -> int:
-    """The opening's place in the globals: its index in `engine.openings.OPENINGS`."""
-    return list(OPENINGS).index(name)
 
 
 def _canvas(

@@ -20,8 +20,8 @@ _POINT = re.compile(r"([a-z])([0-9]{1,9})")
 class IllegalAction(ValueError):  # noqa: N818 - reads as what it is, as StopIteration does
     """An action that cannot be played; `reason` is one word of a closed set.
 
-    Reasons: `occupied`, `suicide`, `superko`, `not-in-this-phase`, `game-over`, `off-board`,
-    `unknown-action`.
+    Reasons: `occupied`, `suicide`, `superko`, `not-in-this-phase`, `game-over`, `forbidden`,
+    `equivalent`, `off-board`, `unknown-action`.
     """
 
     def __init__(self, action: str, reason: str) -> None:

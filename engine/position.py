@@ -20,6 +20,9 @@ SEATS = ("A", "B")
 COLOURS = ("empty", "black", "white")
 _SYMBOLS = ".XO"
 
+#: Kinds of foul by the bit that stands for them in `engine._forbidden`.
+FOULS = {"overline": 2, "double-four": 4, "double-three": 8}
+
 
 @lru_cache(maxsize=1024)
 def rule_table(rules: RuleSet, opening: str) -> RuleTable:
@@ -47,13 +50,13 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ply:
-    """What one action did to the board: the points whose stones left it, ascending.
-
-    A suicide's own stones are among them, the one just placed too.
-    """
+    """What one action did to the board; points are ascending."""
 
     action: int
     captured: list[int]
+    """Points whose stones left the board. A suicide's own are among them, the one placed too."""
+    switched: list[int]
+    """Points whose stones changed colour in the turn, even where they changed back."""
 
 
 class Position:
@@ -71,7 +74,7 @@ class Position:
         self.actions: list[int] = []
         self._core = PositionCore(rule_table(rules, opening))
         self._setup: PositionCore | None = None
-        self._last: tuple[int, str] | None = None
+        self._last: tuple[int, str, list[int]] | None = None
 
     @classmethod
     def from_setup(
@@ -151,11 +154,21 @@ class Position:
         return name
 
     @property
+    def announced(self) -> int:
+        """The number of fifth moves that was announced and is still to be offered; 0: none."""
+        return self._core.announced
+
+    @property
+    def offers(self) -> list[int]:
+        """The points offered so far, in order, until one of them is picked."""
+        return self._core.offers
+
+    @property
     def key(self) -> int:
         """64-bit Zobrist key of everything that affects play.
 
-        Stones, colour to place, phase, seats, passes, ko. Bans by repetition beyond the immediate
-        ko belong to the history and are not part of it.
+        Stones, colour to place, phase, seats, passes, ko, announced number, offers. Bans by
+        repetition beyond the immediate ko belong to the history and are not part of it.
         """
         return self._core.key
 
@@ -172,6 +185,16 @@ class Position:
     def board(self) -> NDArray[np.int8]:
         """[height, width]; row 0 is the bottom row. 0 empty, 1 black, 2 white."""
         return self._core.board()
+
+    @property
+    def setup(self) -> tuple[NDArray[np.int8], str] | None:
+        """The `board` that was set up before the first action and the colour placed first.
+
+        None for a game from the empty board.
+        """
+        if self._setup is None:
+            return None
+        return self._setup.board(), COLOURS[self._setup.to_play]
 
     @property
     def outcome(self) -> Outcome | None:
@@ -214,13 +237,17 @@ class Position:
         if reason is not None:
             raise IllegalAction(self.action_name(index), reason)
         before, colour = self.board.ravel(), self.to_play
+        phase = self._core.table.opening.phases[self._core.phase]
+        places = index < self.rules.points and phase.effect != "offer"
+        switches = places and self.rules.capture == "switch"
+        switched = self._core.switched_by(index) if switches else []
         self._core.play(index)
         self.actions.append(index)
-        self._last = (index, colour) if index < self.rules.points else None
-        if self._last is not None:
+        self._last = (index, colour, switched) if places else None
+        if places:
             before[index] = COLOURS.index(colour)
         captured = np.flatnonzero((before != 0) & (self.board.ravel() == 0))
-        return Ply(action=index, captured=[int(point) for point in captured])
+        return Ply(action=index, captured=[int(point) for point in captured], switched=switched)
 
     def undo(self) -> None:
         """Takes the last action back (by playing the others again). Raises `IndexError` if none."""
@@ -239,6 +266,26 @@ class Position:
     def line_value(self, point: int, colour: str) -> int:
         """+1 if a stone there would win by a line, -1 if it would lose by one, else 0."""
         return self._core.judge(point, COLOURS.index(colour))
+
+    def forbidden(self) -> dict[int, list[str]]:
+        """Point -> kinds of foul that a stone of the colour to play would make there.
+
+        The kinds are `overline`, `double-four` and `double-three`, in this order. Only Black has
+        fouls, and only where the rules know them.
+        """
+        if self.to_play != "black" or self._core.reason is not None:
+            return {}
+        return {
+            point: [kind for kind, bit in FOULS.items() if flags & bit]
+            for point, flags in self._core.fouls().items()
+        }
+
+    def winning_points(self) -> list[int]:
+        """Empty points, ascending, where a stone of the colour to play makes a line that wins."""
+        if self._core.reason is not None:
+            return []
+        empty = np.flatnonzero(self.board.ravel() == 0)
+        return [int(p) for p in empty if self.line_value(int(p), self.to_play) > 0]
 
     # --- text and bytes ---
 
@@ -287,21 +334,29 @@ class Position:
         return index
 
     def _line(self) -> tuple[int, ...]:
-        """Points of the runs through the last stone that won (inside the region) or lost."""
+        """Points of the runs that won (inside the region) or lost."""
         if self._last is None:
             return ()
-        point, colour = self._last
-        stone, board, length = COLOURS.index(colour), self.board, self.rules.line_length
-        won, found = self._core.reason == "line", set[int]()
+        board, (point, colour, switched) = self.board, self._last
+        winner = COLOURS.index(self.colour_of(SEATS[self._core.winner or 0]))
+        ends = [(each, winner) for each in switched if board.flat[each] == winner]
+        runs = [self._judged_runs(board, *end) for end in ends or [(point, COLOURS.index(colour))]]
+        return tuple(sorted(set().union(*runs)))
+
+    def _judged_runs(self, board: NDArray[np.int8], point: int, stone: int) -> set[int]:
+        """Points of the runs through a stone that won (inside the region) or lost."""
+        length, won = self.rules.line_length, self._core.reason == "line"
         region = set(self._core.region()) if won else set(range(self.rules.points))
         exact = won and not self._core.overline_wins(stone)
+        found = set[int]()
         for step in ((0, 1), (1, 0), (1, 1), (-1, 1)):
             run = _run(board, point, stone, step)
             counted = region.intersection(run)
             enough = len(run) == length if exact else len(run) > length or won
-            if enough and len(counted) >= length:
+            spoilt = self.rules.unblocked and len(run) == length and _blocked(board, run, step)
+            if enough and len(counted) >= length and not spoilt:
                 found |= counted
-        return tuple(sorted(found))
+        return found
 
 
 def _run(board: NDArray[np.int8], point: int, stone: int, step: tuple[int, int]) -> list[int]:
@@ -316,6 +371,19 @@ def _run(board: NDArray[np.int8], point: int, stone: int, step: tuple[int, int])
                 break
             run.append(row * width + column)
     return run
+
+
+def _blocked(board: NDArray[np.int8], run: list[int], step: tuple[int, int]) -> bool:
+    """Whether an opponent's stone stands directly at both ends of a run."""
+    height, width = board.shape
+    opponents = 0
+    cells = [divmod(point, width) for point in run]
+    ordered = sorted(cells, key=lambda cell: cell[0] * step[0] + cell[1] * step[1])
+    for (row, column), sign in ((ordered[0], -1), (ordered[-1], 1)):
+        row, column = row + sign * step[0], column + sign * step[1]
+        if 0 <= row < height and 0 <= column < width:
+            opponents += board[row, column] not in (0, board.flat[run[0]])
+    return opponents == 2
 
 
 def _point(rules: RuleSet, point: int | str) -> int:

@@ -11,7 +11,7 @@ from engine.notation import IllegalAction, action_name
 from engine.position import Position
 from engine.rules import RuleError, RuleSet
 
-WANTS = ("legal", "board")
+WANTS = ("legal", "board", "forbidden", "fives")
 _SETUP_KEYS = ("black", "white", "to_play")
 _LONGEST_MESSAGE = 300
 
@@ -67,6 +67,8 @@ def _play(position: Position, action: str, wants: Sequence[str]) -> dict[str, An
     ply = position.play(index)
     if ply.captured:
         answer["captured"] = [names[point] for point in ply.captured]
+    if ply.switched:
+        answer["switched"] = [names[point] for point in ply.switched]
     if "board" in wants:
         answer["board"] = position.rows()
     return answer
@@ -79,9 +81,13 @@ def _before(position: Position, wants: Sequence[str]) -> dict[str, Any]:
         "seat": position.seat,
         "phase": position.phase,
     }
+    names = _names(position.rules)
     if "legal" in wants and (legal := position.legal_actions().tolist()):
-        names = _names(position.rules)
         answer["legal"] = [names[action] for action in legal]
+    if "forbidden" in wants and (fouls := position.forbidden()):
+        answer["forbidden"] = {names[point]: kinds for point, kinds in fouls.items()}
+    if "fives" in wants and (points := position.winning_points()):
+        answer["fives"] = [names[point] for point in points]
     return answer
 
 

@@ -17,9 +17,13 @@ MIN_LINE = 3
 MAX_LINE = 9
 
 #: What a run longer than `line_length` does: win for whom, lose for whom, or nothing ("exact").
-OVERLINES = ("symmetric-win", "symmetric-loss", "asymmetric", "exact")
+OVERLINES = ("symmetric-win", "symmetric-loss", "asymmetric", "exact", "black-exact")
 #: What happens to chains without liberties.
-CAPTURES = ("none", "remove")
+CAPTURES = ("none", "remove", "switch")
+#: What becomes of Black's forbidden moves.
+FORBIDDEN = ("none", "illegal", "loss")
+#: What a full board without a line is.
+FULL_BOARDS = ("draw", "majority")
 
 #: Every reason with which a game can end. The position's own reasons come first; `resign` is given
 #: by the players.
@@ -31,6 +35,7 @@ REASONS = (
     "full-board",
     "no-legal-action",
     "ply-limit",
+    "forbidden",
 )
 
 
@@ -48,15 +53,23 @@ class RuleSet:
     width: int
     #: Rows, 3-25.
     height: int
-    #: Stones in a row that win, 3-9; one longer than the board is allowed (nobody wins by it).
+    #: Stones in a row that win, 3-9, or more than both sides have: then nobody wins by a line.
     line_length: int
     #: Width of the border strip outside the region in which lines count, in points.
     gutter: int = 0
     #: "symmetric-win": longer runs win too (freestyle). "exact": longer runs are nothing.
     #: "asymmetric": they lose for Black and win for White (Irensei's official rule).
-    #: "symmetric-loss": they lose for both.
+    #: "symmetric-loss": they lose for both. "black-exact": they are nothing for Black and win for
+    #: White (Renju).
     overline: str = "symmetric-win"
-    #: "none", or "remove": chains without liberties leave the board, as in Go.
+    #: Whether a line of exactly `line_length` is nothing where an opponent's stone stands directly
+    #: at both of its ends (Caro); the edge of the board does not close an end.
+    unblocked: bool = False
+    #: Black's forbidden moves - double-three, double-four, overline (RIF International Rules of
+    #: Renju, sections 3 and 9) - do not exist ("none"), cannot be played ("illegal") or lose.
+    forbidden: str = "none"
+    #: "none"; "remove": chains without liberties leave the board, as in Go; "switch": they become
+    #: the other colour (Connect Go).
     capture: str = "none"
     #: Whether a placement may leave its own chain without liberties (needs captures).
     suicide: bool = False
@@ -65,8 +78,12 @@ class RuleSet:
     superko: bool = False
     #: Whether a seat may pass; two consecutive passes end the game.
     passing: bool = False
+    #: Number of stones on the board before which no seat may pass.
+    pass_after: int = 0
     #: Whether a game without a line goes to the seat that passed first (otherwise it is a draw).
     pass_tiebreak: bool = False
+    #: A full board without a line is a "draw", or goes to the colour with more stones ("majority").
+    full_board: str = "draw"
     #: Number of plies after which the game is a draw; 0 for no limit.
     ply_limit: int = 0
 
@@ -74,21 +91,67 @@ class RuleSet:
         self._check_types()
         for side in ("width", "height"):
             self._check_range(side, MIN_SIDE, MAX_SIDE)
-        self._check_range("line_length", MIN_LINE, MAX_LINE)
+        self._check_line_length()
         self._check_range("gutter", 0, (min(self.width, self.height) - 1) // 2)
         self._check_range("ply_limit", 0, 1_000_000)
+        self._check_range("pass_after", 0, 100)
         self._check_choice("overline", OVERLINES)
         self._check_choice("capture", CAPTURES)
+        self._check_choice("forbidden", FORBIDDEN)
+        self._check_choice("full_board", FULL_BOARDS)
+        self._check_captures()
+        self._check_lines()
+        self._check_passing()
+
+    def _check_line_length(self) -> None:
+        if not max(self.width, self.height) < self.line_length <= MAX_SIDE + 1:
+            self._check_range("line_length", MIN_LINE, MAX_LINE)
+
+    def _check_captures(self) -> None:
         if self.capture == "none" and (self.suicide or self.superko):
             field = "suicide" if self.suicide else "superko"
             raise RuleError(f"rules.{field}: needs captures (rules.capture is 'none')")
+        if self.capture == "switch" and self.superko:
+            raise RuleError(
+                "rules.superko: a switch never empties a point, so no board comes again;"
+                " set superko to false"
+            )
+        if self.capture == "switch" and self.overline != "symmetric-win":
+            raise RuleError(
+                f"rules.overline: {self.overline!r} does not say whose turn made a line that"
+                " switched stones make; with rules.capture 'switch' it must be 'symmetric-win'"
+            )
         if self.capture == "remove" and not self.superko and not self.ply_limit:
             raise RuleError(
                 "rules.superko: a capture game without superko can go on for ever;"
                 " set superko to true or give a ply_limit"
             )
-        if self.pass_tiebreak and not self.passing:
-            raise RuleError("rules.pass_tiebreak: needs passing (rules.passing is false)")
+
+    def _check_lines(self) -> None:
+        """Fouls and closed ends are patterns of stones that stay where they are."""
+        if self.unblocked:
+            self._check_needs("unblocked", "capture", "none")
+            self._check_needs("unblocked", "gutter", 0)
+            self._check_needs("unblocked", "overline", "exact", "symmetric-win")
+        if self.forbidden != "none":
+            self._check_needs("forbidden", "capture", "none")
+            self._check_needs("forbidden", "gutter", 0)
+            self._check_needs("forbidden", "overline", "black-exact")
+            self._check_needs("forbidden", "line_length", 5)
+
+    def _check_passing(self) -> None:
+        if self.pass_tiebreak:
+            self._check_needs("pass_tiebreak", "passing", True)
+            self._check_needs("pass_tiebreak", "full_board", "draw")
+        if self.pass_after:
+            self._check_needs("pass_after", "passing", True)
+
+    def _check_needs(self, field: str, other: str, *allowed: object) -> None:
+        if getattr(self, other) not in allowed:
+            raise RuleError(
+                f"rules.{field}: {getattr(self, field)!r} needs rules.{other} to be"
+                f" {' or '.join(map(repr, allowed))}, not {getattr(self, other)!r}"
+            )
 
     def _check_types(self) -> None:
         for field in dataclasses.fields(self):
@@ -117,6 +180,19 @@ class RuleSet:
         from engine.notation import OPTIONS
 
         return self.points + len(OPTIONS)
+
+    @property
+    def gomocup_rule(self) -> int | None:
+        """The number of these win rules in the Gomocup protocol; None where it has none for them.
+
+        The board's size is free; passing is not a part of the protocol and does not matter.
+        """
+        for name, number in GOMOCUP_RULES.items():
+            same: dict[str, Any] = {"name": self.name, "width": self.width, "height": self.height}
+            same |= {"passing": self.passing, "pass_after": self.pass_after}
+            if self == dataclasses.replace(PRESETS[name], **same):
+                return number
+        return None
 
     @classmethod
     def preset(cls, name: str, /, **overrides: Any) -> RuleSet:
@@ -157,7 +233,9 @@ class RuleSet:
 
 
 #: The games. Sources: Irensei's published rules (seven in a row in the central 15x15, Go capture,
-#: situational superko, Black's overline loses); freestyle and standard gomoku (Gomocup rules 0, 1).
+#: situational superko, Black's overline loses); Connect Go's published rules (five in a row,
+#: surrounded groups switch); RIF International Rules of Renju; the win rules of gomoku as the
+#: Gomocup tournament plays them.
 PRESETS: dict[str, RuleSet] = {
     rules.name: rules
     for rules in (
@@ -172,8 +250,38 @@ PRESETS: dict[str, RuleSet] = {
             superko=True,
             passing=True,
         ),
+        RuleSet(
+            name="connect-go",
+            width=19,
+            height=19,
+            line_length=5,
+            capture="switch",
+            suicide=True,
+            full_board="majority",
+        ),
+        RuleSet(
+            name="renju",
+            width=15,
+            height=15,
+            line_length=5,
+            overline="black-exact",
+            forbidden="illegal",
+            passing=True,
+            pass_after=6,
+        ),
         RuleSet(name="gomoku", width=15, height=15, line_length=5),
         RuleSet(name="gomoku-standard", width=15, height=15, line_length=5, overline="exact"),
+        RuleSet(name="caro", width=15, height=15, line_length=5, overline="exact", unblocked=True),
+        RuleSet(name="caro-overlines", width=15, height=15, line_length=5, unblocked=True),
         RuleSet(name="mnk", width=3, height=3, line_length=3),
     )
+}
+
+#: The number of a preset's win rule in the Gomocup protocol (`INFO rule`).
+GOMOCUP_RULES = {
+    "gomoku": 0,
+    "gomoku-standard": 1,
+    "renju": 4,
+    "caro-overlines": 8,
+    "caro": 9,
 }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine import roots, symmetry
 from engine._search import SearchCore
 from engine.evaluators import Evaluator, Floats
-from engine.features import opening_number
+from engine.openings import opening_number
 from engine.position import Position
 
 Ints = NDArray[np.int32]

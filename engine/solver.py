@@ -46,14 +46,16 @@ class Solver:
             raise RuleError(f"solver: rules.ply_limit: {rules.ply_limit} is more than {LONGEST}")
         if not 4 <= table_bits <= 30:
             raise ValueError(f"solver: table_bits: {table_bits} is outside 4..30")
-        self.rules, self.opening = rules, opening
-        # Captures would have to be taken out of the keys of all symmetric twins.
-        twins = symmetry.count(rules) if rules.capture == "none" else 1
+        table = rule_table(rules, opening)
+        self.rules, self.opening = rules, table.opening.name
+        # Captures and offers would have to be turned in the keys of all symmetric twins.
+        offering = any(phase.effect == "offer" for phase in table.opening.phases)
+        twins = symmetry.count(rules) if rules.capture == "none" and not offering else 1
         turned = [
             symmetry.canvas_actions(rules, rules.height, rules.width, turn).tolist()
             for turn in range(twins)
         ]
-        self._core = SolverCore(rule_table(rules, opening), table_bits, turned)
+        self._core = SolverCore(table, table_bits, turned)
 
     @property
     def nodes(self) -> int:

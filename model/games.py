@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine import OPENINGS, RuleError, RuleSet
+from engine import RuleError, RuleSet
+from engine.openings import opening
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -24,6 +25,5 @@ class GameEntry:
         """The inverse of `to_json`. Raises RuleError for what is no such object."""
         if not isinstance(data, dict) or not isinstance(data.get("rules"), dict):
             raise RuleError("rule_sets: not a list of games")
-        if data.get("opening") not in OPENINGS:
-            raise RuleError(f"opening: {data.get('opening')!r} is not known")
-        return cls(rules=RuleSet.from_json(data["rules"]), opening=data["opening"])
+        protocol = opening(str(data.get("opening")))
+        return cls(rules=RuleSet.from_json(data["rules"]), opening=protocol.name)

@@ -8,18 +8,15 @@ import pytest
 
 from engine import OPTIONS, REASONS, IllegalAction, Outcome, Position, RuleSet, features, symmetry
 from tests.reference.adapters import engine_rules
-from tests.reference.crowding import small_rules
-from tests.reference.openings import OPENINGS
+from tests.reference.crowding import small_games
 from tests.reference.rules import PRESETS
 
 PLIES = 60
-REFUSALS = {"occupied", "suicide", "superko", "not-in-this-phase", "game-over"}
+REFUSALS = {"occupied", "suicide", "superko", "forbidden", "equivalent", "not-in-this-phase"}
+REFUSALS |= {"game-over"}
 
 COMBINATIONS = [
-    (engine_rules(rules), opening)
-    for name in PRESETS
-    for rules in small_rules(name)
-    for opening in OPENINGS
+    (engine_rules(rules), opening) for name in PRESETS for rules, opening in small_games(name)
 ]
 every_game = pytest.mark.parametrize(
     ("rules", "opening"),

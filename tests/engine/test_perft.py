@@ -18,7 +18,7 @@ from tests.reference.position import Position as ReferencePosition
 from tests.reference.rules import PRESETS, preset
 
 DATA = Path(__file__).parents[1] / "data" / "perft"
-SHALLOW = 700
+SHALLOW = 200
 
 Entry = dict[str, Any]
 TABLES: dict[str, list[Entry]] = {

@@ -42,7 +42,7 @@ def test_fingerprint_of_the_whole_search() -> None:
     assert fingerprint() == FINGERPRINT
 
 
-FINGERPRINT = "d3cc0738ca22b640"
+FINGERPRINT = "9c1788b8ce1d9b2e"
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])

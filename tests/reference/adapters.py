@@ -24,6 +24,7 @@ class Game(ABC):
     """A game in progress under either implementation."""
 
     position: Any
+    switched: frozenset[str] = frozenset()  # what changed colour in the last turn, even if back
 
     @abstractmethod
     def __init__(self, rules: Rules, opening: str = "none") -> None: ...
@@ -89,7 +90,9 @@ class ReferenceGame(Game):
         return cls._of(ReferencePosition.from_setup(rules, black, white, to_play))
 
     def play(self, action: str) -> set[str]:
-        return set(self.position.play(action))
+        captured = set(self.position.play(action))
+        self.switched = frozenset(self.position.last_switched)
+        return captured
 
     def legal(self) -> set[str]:
         return self.position.legal_actions()
@@ -116,7 +119,9 @@ class EngineGame(Game):
         )
 
     def play(self, action: str) -> set[str]:
-        return self._names(self.position.play(self.position.parse_action(action)).captured)
+        ply = self.position.play(self.position.parse_action(action))
+        self.switched = frozenset(self._names(ply.switched))
+        return self._names(ply.captured)
 
     def legal(self) -> set[str]:
         return self._names(self.position.legal_actions())

@@ -1,9 +1,7 @@
-"""Stones and what one more stone does to them: captures, suicide, lines. No turns, no history.
+"""Stones on a board, their chains and their lines. No turns, no history.
 
 Written for reading beside the rule text; nothing here is shared with `engine` and nothing is fast.
 """
-
-from dataclasses import dataclass
 
 from tests.reference.rules import Rules
 
@@ -60,21 +58,37 @@ def has_liberty(stones: Stones, chain: set[Point], rules: Rules) -> bool:
     return any(near not in stones for point in chain for near in neighbours(point, rules))
 
 
+def surrounded(stones: Stones, colour: str, rules: Rules) -> set[Point]:
+    """All stones of the colour in chains that have no liberty and an opponent next to them."""
+    found, seen = set[Point](), set[Point]()
+    for point in stones:
+        if stones[point] == colour and point not in seen:
+            chain = chain_at(stones, point, rules)
+            seen |= chain
+            around = {stones.get(near) for stone in chain for near in neighbours(stone, rules)}
+            if None not in around and other(colour) in around:
+                found |= chain
+    return found
+
+
 # -- lines -------------------------------------------------------------------------------------
 
 
-def runs_through(stones: Stones, point: Point) -> list[list[Point]]:
-    """For each of the four directions the unbroken run of one colour that holds `point`."""
-    runs = []
-    for dx, dy in DIRECTIONS:
-        run = [point]
-        for sign in (1, -1):
-            x, y = point[0] + sign * dx, point[1] + sign * dy
-            while stones.get((x, y)) == stones[point]:
-                run.append((x, y))
-                x, y = x + sign * dx, y + sign * dy
-        runs.append(run)
-    return runs
+def run_through(stones: Stones, point: Point, direction: tuple[int, int]) -> list[Point]:
+    """The unbroken run of one colour that holds `point`, from one end to the other."""
+    dx, dy = direction
+    run = [point]
+    while stones.get((run[0][0] - dx, run[0][1] - dy)) == stones[point]:
+        run.insert(0, (run[0][0] - dx, run[0][1] - dy))
+    while stones.get((run[-1][0] + dx, run[-1][1] + dy)) == stones[point]:
+        run.append((run[-1][0] + dx, run[-1][1] + dy))
+    return run
+
+
+def ends_of(run: list[Point], direction: tuple[int, int]) -> list[Point]:
+    """The two points next to the run on its line, which may lie beyond the edge."""
+    dx, dy = direction
+    return [(run[0][0] - dx, run[0][1] - dy), (run[-1][0] + dx, run[-1][1] + dy)]
 
 
 def inside(run: list[Point], rules: Rules) -> list[Point]:
@@ -93,59 +107,47 @@ def loses_by_overline(colour: str, rules: Rules) -> bool:
     )
 
 
+def wins_by_overline(colour: str, rules: Rules) -> bool:
+    if rules.overline == "black-exact":
+        return colour == "white"
+    return rules.overline != "exact" and not loses_by_overline(colour, rules)
+
+
+def is_blocked(stones: Stones, run: list[Point], direction: tuple[int, int]) -> bool:
+    """Whether an opponent's stone stands at both ends; the edge of the board closes none."""
+    opponent = other(stones[run[0]])
+    return all(stones.get(end) == opponent for end in ends_of(run, direction))
+
+
+def wins(stones: Stones, run: list[Point], direction: tuple[int, int], rules: Rules) -> bool:
+    """Whether the run is a winning line, if its colour has not lost by an overline.
+
+    F is the length of the run on the whole board, C the length of its part in the region.
+    """
+    needed, colour = rules.line_length, stones[run[0]]
+    f, c = len(run), len(inside(run, rules))
+    if loses_by_overline(colour, rules):
+        return c == needed
+    if wins_by_overline(colour, rules) and f > needed:
+        return c >= needed
+    if rules.unblocked and is_blocked(stones, run, direction):
+        return False
+    return f == needed and c == needed
+
+
 def judge(stones: Stones, point: Point, rules: Rules) -> tuple[str | None, list[Point]]:
-    """What the stone just placed at `point` has made, and the stones that make it.
+    """What the stone at `point` has made, if it is new there, and the stones that make it.
 
     "overline": its colour loses. "line": its colour wins. None: neither.
-    F is the length of a run on the whole board, C the length of its part in the region.
     """
-    needed = rules.line_length
-    runs = [(run, len(run), inside(run, rules)) for run in runs_through(stones, point)]
-    if loses_by_overline(stones[point], rules):
-        too_long = [run for run, f, _ in runs if f > needed]
-        if too_long:  # judged before the win
+    runs = {direction: run_through(stones, point, direction) for direction in DIRECTIONS}
+    if loses_by_overline(stones[point], rules):  # judged before the win
+        too_long = [run for run in runs.values() if len(run) > rules.line_length]
+        if too_long:
             return "overline", sorted({p for run in too_long for p in run})
-        winning = [part for _, _, part in runs if len(part) == needed]
-    elif rules.overline == "exact":
-        winning = [part for _, f, part in runs if f == needed and len(part) == needed]
-    else:
-        winning = [part for _, _, part in runs if len(part) >= needed]
+    winning = [
+        inside(run, rules) for direction, run in runs.items() if wins(stones, run, direction, rules)
+    ]
     if winning:
         return "line", sorted({p for part in winning for p in part})
     return None, []
-
-
-# -- placing -----------------------------------------------------------------------------------
-
-
-@dataclass
-class Placement:
-    """What a stone does: the board after it, the points it emptied, what `judge` says of it."""
-
-    stones: Stones
-    captured: set[Point]
-    verdict: str | None
-    line: list[Point]
-
-
-def place(stones: Stones, point: Point, colour: str, rules: Rules) -> Placement | None:
-    """Puts a stone on an empty point; None where that is forbidden suicide."""
-    stones = {**stones, point: colour}
-    captured: set[Point] = set()
-    if rules.capture == "remove":  # captures are removed before lines are judged
-        for near in neighbours(point, rules):
-            if stones.get(near) == other(colour):
-                chain = chain_at(stones, near, rules)
-                if not has_liberty(stones, chain, rules):
-                    captured |= chain
-                    stones = {p: c for p, c in stones.items() if p not in chain}
-    verdict, line = judge(stones, point, rules)
-    if rules.capture == "remove" and verdict != "line":
-        chain = chain_at(stones, point, rules)
-        if not has_liberty(stones, chain, rules):
-            if not rules.suicide:
-                return None
-            if verdict is None:  # a losing overline ends the game first, as a winning line does
-                captured |= chain
-                stones = {p: c for p, c in stones.items() if p not in chain}
-    return Placement(stones, captured, verdict, line)

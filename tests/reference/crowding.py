@@ -6,7 +6,9 @@ They do so more often than by chance alone, and seldom end by a line while the b
 import random
 from typing import Any
 
-from tests.reference.board import place, point_of
+from tests.reference.board import point_of
+from tests.reference.openings import OPENINGS, fits
+from tests.reference.placing import Placement, place
 from tests.reference.position import Position
 from tests.reference.rules import Rules, preset
 
@@ -19,13 +21,39 @@ SMALL_BOARDS: dict[str, list[dict[str, Any]]] = {
         {"size": 9, "line_length": 5, "gutter": 1},
         {"size": 5, "line_length": 4, "gutter": 0, "pass_tiebreak": True},
     ],
-    "gomoku": [{"size": 5, "line_length": 4}, {"size": 6, "line_length": 5}],
-    "gomoku-standard": [{"size": 5, "line_length": 3}, {"size": 7, "line_length": 5}],
+    "gomoku": [
+        {"size": 5, "line_length": 4},
+        {"size": 6, "line_length": 5},
+        {"size": 9, "line_length": 5},
+    ],
+    "gomoku-standard": [
+        {"size": 5, "line_length": 3},
+        {"size": 7, "line_length": 5},
+        {"size": 9, "line_length": 5},
+    ],
     "mnk": [
         {"width": 3, "height": 3, "line_length": 3},
         {"width": 4, "height": 3, "line_length": 3},
         {"width": 5, "height": 7, "line_length": 4},
+        {"width": 9, "height": 11, "line_length": 5},
     ],
+    "connect-go": [
+        {"size": 4, "line_length": 4},
+        {"size": 5, "line_length": 5},
+        {"size": 5, "line_length": 6},
+        {"size": 6, "line_length": 5, "suicide": False},
+        {"size": 7, "line_length": 5, "gutter": 1, "passing": True, "full_board": "draw"},
+        {"size": 9, "line_length": 5},
+    ],
+    "renju": [
+        {"size": 5},
+        {"size": 7},
+        {"size": 7, "forbidden": "loss", "passing": False, "pass_after": 0},
+        {"width": 9, "height": 6, "pass_after": 9, "pass_tiebreak": True},
+        {"size": 9},
+    ],
+    "caro": [{"size": 5, "line_length": 3}, {"size": 7, "line_length": 4}, {"size": 9}],
+    "caro-overlines": [{"size": 5, "line_length": 3}, {"size": 7, "line_length": 4}, {"size": 9}],
 }
 
 
@@ -34,19 +62,31 @@ def small_rules(name: str) -> list[Rules]:
     return [preset(name, **fields) for fields in SMALL_BOARDS[name]]
 
 
+def small_games(name: str) -> list[tuple[Rules, str]]:
+    """These boards of the preset with every opening that fits them."""
+    return [
+        (rules, opening)
+        for rules in small_rules(name)
+        for opening in OPENINGS
+        if fits(opening, rules)
+    ]
+
+
 def temptations(position: Position, legal: list[str]) -> list[str]:
     """The legal actions, each as often as it shall be chosen at random.
 
-    Where something can be captured, half of the list is captures; a move that ends the game by a
-    line is there once, any other four times. The same position always gives the same list.
+    Where something can be captured or switched, half of the list does so; a move that ends the game
+    by a line is there once, any other four times. The same position always gives the same list.
     """
     captures, quiet, ends = [], [], []
     for action in legal:
         point = point_of(action, position.rules)
         placement = point and place(position.stones, point, position.to_play, position.rules)
-        if placement and placement.verdict is not None:
+        if not isinstance(placement, Placement):
+            quiet.append(action)
+        elif placement.verdict is not None:
             ends.append(action)
-        elif placement and placement.captured:
+        elif placement.captured or placement.switched:
             captures.append(action)
         else:
             quiet.append(action)

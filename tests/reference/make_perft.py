@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.reference.crowding import crowded_game
-from tests.reference.openings import OPENINGS
+from tests.reference.openings import OPENINGS, SMALLEST_SIDE, family_and_number
 from tests.reference.position import Position
-from tests.reference.rules import preset
+from tests.reference.rules import PRESETS, preset
 
 FOLDER = Path(__file__).parents[1] / "data" / "perft"
-BUDGET = 20_000
+BUDGET = 4_000
 DEEPEST = 12
 
 Fields = dict[str, Any]
@@ -47,9 +47,52 @@ MNK_BOARDS: list[Fields] = [
 ]
 
 
+CONNECT_GO_BOARDS: list[Fields] = [
+    {"size": 4, "line_length": 4},
+    {"size": 5, "line_length": 5, "suicide": False},
+    {"size": 4, "line_length": 5},
+]
+RENJU_BOARDS: list[Fields] = [
+    {"size": 5, "passing": False, "pass_after": 0},
+    {"size": 6, "pass_after": 2},
+    {"size": 7, "forbidden": "loss"},
+]
+CARO_BOARDS: list[Fields] = [
+    {"size": 4, "line_length": 3},
+    {"size": 5, "line_length": 4},
+    {"size": 7},
+]
+
+# Openings on any board, and those that speak of a centre.
+SIMPLE = [name for name in OPENINGS if family_and_number(name)[0] not in SMALLEST_SIDE]
+CENTRED = [name for name in OPENINGS if family_and_number(name)[0] in SMALLEST_SIDE]
+
+
 def starts() -> Iterator[tuple[str, Fields, str]]:
     """Every preset with every opening from the empty board."""
-    for opening in OPENINGS:
+    yield from simple_starts()
+    for opening in SIMPLE:
+        for fields in CONNECT_GO_BOARDS:
+            yield "connect-go", fields, opening
+        for fields in RENJU_BOARDS:
+            yield "renju", fields, opening
+        for fields in CARO_BOARDS:
+            yield "caro", fields, opening
+            yield "caro-overlines", fields, opening
+    for opening in CENTRED:
+        for name in PRESETS:
+            yield name, centred_board(name, opening), opening
+
+
+def centred_board(name: str, opening: str) -> Fields:
+    """The smallest board that the opening fits."""
+    side = SMALLEST_SIDE[family_and_number(opening)[0]]
+    fields: Fields = {"size": side, "line_length": 5}
+    return fields | ({"gutter": 0 if side == 5 else 1} if name == "irensei" else {})
+
+
+def simple_starts() -> Iterator[tuple[str, Fields, str]]:
+    for opening in SIMPLE:
         for fields in IRENSEI_BOARDS:
             yield "irensei", fields, opening
         for variant in IRENSEI_VARIANTS:
@@ -63,7 +106,25 @@ def starts() -> Iterator[tuple[str, Fields, str]]:
 
 def crowded() -> Iterator[tuple[str, Fields, str, int]]:
     """Where to count from the middle of a game: also the number of actions played first."""
-    for opening in OPENINGS:
+    yield from simple_crowded()
+    for opening in SIMPLE:
+        for plies in (8, 16):
+            for fields in CONNECT_GO_BOARDS:
+                yield "connect-go", fields, opening, min(plies, fields["size"] ** 2 - 4)
+        for plies in (12, 24):
+            for fields in RENJU_BOARDS:
+                yield "renju", fields, opening, min(plies, fields["size"] ** 2 - 8)
+        for fields in CARO_BOARDS:
+            yield "caro", fields, opening, 10
+            yield "caro-overlines", fields, opening, 10
+    for opening in CENTRED:
+        for name in PRESETS:
+            for plies in (5, 7, 16):  # in the midst of fifth moves, and after the opening
+                yield name, centred_board(name, opening), opening, plies
+
+
+def simple_crowded() -> Iterator[tuple[str, Fields, str, int]]:
+    for opening in SIMPLE:
         for plies in (14, 24, 36, 50):
             yield "irensei", {"size": 5, "line_length": 5, "gutter": 0}, opening, plies
             tiebreak = {"size": 5, "line_length": 3, "gutter": 1, "pass_tiebreak": True}

@@ -1,26 +1,20 @@
 """A game in progress by the rule text: whose turn, what is legal, when it ends.
 
-Actions are names: points ("c4"), "pass", and the options of openings ("black", "white", "more").
+Actions are names: points ("c4"), "pass", and the options of openings ("black", "white", "more" and
+"1" to "12").
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from tests.reference.board import (
-    Placement,
-    Point,
-    Stones,
-    all_points,
-    name_of,
-    other,
-    place,
-    point_of,
-)
-from tests.reference.openings import Turn, other_seat, turn_after
+from tests.reference.board import Point, Stones, all_points, name_of, other, point_of
+from tests.reference.figures import are_equivalent
+from tests.reference.openings import NO_MORE, Turn, numbers, other_seat, turn_after
+from tests.reference.placing import Placement, place
 from tests.reference.rules import Rules
 
-OPTIONS = ("pass", "black", "white", "more", *(str(number) for number in range(1, 13)))
+OPTIONS = ("pass", "black", "white", "more", *numbers(12))
 
 
 class RefusedError(Exception):
@@ -45,6 +39,7 @@ class Position:
         self.to_play = "black"  # the colour of the next stone
         self.ply = 0
         self.outcome: Outcome | None = None
+        self.last_switched: list[str] = []  # the points that changed colour, even if back again
         self.opening_actions: list[str] = []
         self.black: str = "A"  # the seat that has Black
         self.earlier: set[tuple[frozenset[tuple[Point, str]], str]] = set()
@@ -80,16 +75,17 @@ class Position:
 
     def _turn_after(self, actions: list[str], to_play: str) -> Turn:
         """The turn once the opening has seen `actions` and `to_play` is the next stone."""
-        turn = turn_after(self.opening, actions)
+        turn = turn_after(self.opening, actions, self.rules)
         if isinstance(turn, Turn):
             return turn
         # The opening is over: the seat that has the colour to play acts.
         seat = turn if to_play == "black" else other_seat(turn)
-        return Turn(seat, True, ("pass",) if self.rules.passing else (), turn)
+        may_pass = self.rules.passing and len(self.stones) >= self.rules.pass_after
+        return Turn(seat, turn, "place", ("pass",) if may_pass else ())
 
     @property
     def in_opening(self) -> bool:
-        return isinstance(turn_after(self.opening, self.opening_actions), Turn)
+        return isinstance(turn_after(self.opening, self.opening_actions, self.rules), Turn)
 
     @property
     def seat(self) -> str:
@@ -105,9 +101,11 @@ class Position:
 
     def _repeats(self, stones: Stones, seat: str) -> bool:
         """Situational superko: these stones have been there with this seat to play."""
-        return self.rules.superko and (frozenset(stones.items()), seat) in self.earlier
+        return (frozenset(stones.items()), seat) in self.earlier
 
     def _seat_after_stone(self, action: str) -> str:
+        if self.turn.stone == "offer":  # White picks, and then plays on
+            return self.seat_of("white")
         actions = [*self.opening_actions, action] if self.in_opening else self.opening_actions
         return self._turn_after(actions, other(self.to_play)).seat
 
@@ -116,27 +114,42 @@ class Position:
         if self.outcome is not None:
             return "game-over"
         if action in OPTIONS:
-            if action not in self.turn.options:
-                return "not-in-this-phase"
-            # An option of an opening is no pass; a second consecutive pass is exempt.
-            if action == "pass" and not self.in_opening and self.passes_in_a_row == 0:
-                return "superko" if self._repeats(self.stones, other_seat(self.seat)) else None
-            return None
+            return self._why_illegal_option(action)
         point = point_of(action, self.rules)
-        if point is None:
-            return "off-board"
-        if not self.turn.may_place:
+        return "off-board" if point is None else self._why_illegal_point(point)
+
+    def _why_illegal_option(self, action: str) -> str | None:
+        if action not in self.turn.options:
+            return "not-in-this-phase"
+        # An option of an opening is no pass; a second consecutive pass is exempt.
+        is_first_pass = action == "pass" and not self.in_opening and self.passes_in_a_row == 0
+        if self.rules.superko and is_first_pass:
+            return "superko" if self._repeats(self.stones, other_seat(self.seat)) else None
+        return None
+
+    def _why_illegal_point(self, point: Point) -> str | None:
+        """For a stone, for a fifth move to offer (as if it were placed) and for one to pick."""
+        action = name_of(point)
+        if self.turn.stone is None:
             return "not-in-this-phase"
         if point in self.stones:
             return "occupied"
+        if self.turn.points is not None and action not in self.turn.points:
+            return "not-in-this-phase"
+        if self._is_offered(point):
+            return "equivalent"
         placement = place(self.stones, point, self.to_play, self.rules)
-        if placement is None:
-            return "suicide"
-        if placement.verdict is None and self._repeats(
-            placement.stones, self._seat_after_stone(action)
-        ):
-            return "superko"
+        if isinstance(placement, str):
+            return placement
+        if self.rules.superko and placement.verdict is None:
+            seat = self._seat_after_stone(action)
+            return "superko" if self._repeats(placement.stones, seat) else None
         return None
+
+    def _is_offered(self, point: Point) -> bool:
+        """Whether this fifth move has been offered, or one that is the same by symmetry."""
+        offered = [point_of(name, self.rules) for name in self.turn.offered]
+        return any(o is not None and are_equivalent(self.stones, o, point) for o in offered)
 
     def legal_actions(self) -> set[str]:
         return {action for action in self._candidates() if self.why_illegal(action) is None}
@@ -153,11 +166,12 @@ class Position:
         if reason is not None:
             raise RefusedError(reason)
         self.ply += 1
+        self.last_switched = []
         was_opening = self.in_opening
         if was_opening:
             self.opening_actions.append(action)
         point = point_of(action, self.rules)
-        if point is not None:
+        if point is not None and self.turn.stone != "offer":  # an offer is only a word
             return self._play_stone(point)
         if action == "pass" and not was_opening:
             self.to_play = other(self.to_play)
@@ -170,35 +184,55 @@ class Position:
         placement = place(self.stones, point, self.to_play, self.rules)
         assert isinstance(placement, Placement)
         self.stones = placement.stones
+        self.last_switched = sorted(name_of(p) for p in placement.switched)
         self.passes_in_a_row = 0
         if placement.verdict is None:
             self.to_play = other(self.to_play)
             self._begin_turn()
         else:
-            colour = self.to_play if placement.verdict == "line" else other(self.to_play)
+            assert placement.winner is not None
             line = tuple(name_of(p) for p in placement.line)
-            self.outcome = Outcome(colour, self.seat_of(colour), placement.verdict, line)
+            winner = self.seat_of(placement.winner)
+            self.outcome = Outcome(placement.winner, winner, placement.verdict, line)
         return sorted(name_of(p) for p in placement.captured)
 
     def _begin_turn(self) -> None:
         """Settles who acts, remembers the position, and ends the game where nobody made a line."""
         self.turn = self._turn_after(self.opening_actions, self.to_play)
-        if self.turn.may_place:  # while a colour is being chosen nobody is to play
+        if self.turn.stone == "offer" and not self._can_act():  # what has been offered is all
+            self.opening_actions.append(NO_MORE)
+            self.turn = self._turn_after(self.opening_actions, self.to_play)
+        if self.turn.stone in ("place", "pick"):  # otherwise nobody is to play
             self.earlier.add((frozenset(self.stones.items()), self.seat))
         if self.passes_in_a_row == 2:
             self.outcome = self._ended_without_line("passes")
-        elif len(self.stones) == self.rules.width * self.rules.height and not self.rules.passing:
-            self.outcome = Outcome(None, None, "full-board")
-        elif all(self.why_illegal(action) is not None for action in self._candidates()):
+        elif self._is_full() and (self.rules.capture != "remove" or not self.rules.passing):
+            self.outcome = self._ended_by_full_board()
+        elif not self._can_act():
             self.outcome = self._ended_without_line("no-legal-action")
         elif self.rules.ply_limit and self.ply >= self.rules.ply_limit:
             self.outcome = Outcome(None, None, "ply-limit")
+
+    def _can_act(self) -> bool:
+        return any(self.why_illegal(action) is None for action in self._candidates())
+
+    def _is_full(self) -> bool:
+        return len(self.stones) == self.rules.width * self.rules.height
 
     def _ended_without_line(self, reason: str) -> Outcome:
         """A draw, or under the tiebreak the win of the seat that passed first in the whole game."""
         if self.rules.pass_tiebreak and self.first_passer is not None:
             return Outcome(self.colour_of(self.first_passer), self.first_passer, "pass-tiebreak")
         return Outcome(None, None, reason)
+
+    def _ended_by_full_board(self) -> Outcome:
+        """By majority the colour with more stones has won."""
+        colours = list(self.stones.values())
+        lead = colours.count("black") - colours.count("white")
+        if self.rules.full_board == "majority" and lead != 0:
+            winner = "black" if lead > 0 else "white"
+            return Outcome(winner, self.seat_of(winner), "full-board")
+        return self._ended_without_line("full-board")
 
     # -- showing and counting --------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""The compiled module has nothing for Python; see `_forbidden.pxd`."""
