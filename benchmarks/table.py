@@ -65,7 +65,7 @@ def show(title: str, rows: list[Row]) -> None:
     print(f"\n{title}")
     width = max(len(row.what) for row in rows)
     for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:8.2f} x {row.reference}"
+        ratio = row.reference if row.ratio is None else f"{row.ratio:8.2f} x {row.reference}"
         print(
             f"  {row.what:<{width}} {row.value:>14,.2f} {row.unit:<14}"
             f" ±{100 * row.spread:4.1f} % {ratio}"

@@ -1,6 +1,7 @@
 """Measure this machine: `python -m scripts.bench` prints speeds and the search's fingerprint."""
 
-from benchmarks.speed import main
+from benchmarks import engine, speed
 
 if __name__ == "__main__":
-    main()
+    engine.main([])
+    speed.main()
