@@ -1,4 +1,4 @@
-"""Pictures of positions: for TensorBoard, the README and notebooks.
+"""Pictures of positions: for TensorBoard, the documents and notebooks.
 
 `draw_board` draws on any matplotlib axes; `board_figure` makes a figure of one board. Nothing here
 needs pyplot or a display.
@@ -16,13 +16,16 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 
-from engine import OPTIONS, Position
+from engine import OPTIONS, IllegalAction, Position
+from engine.openings import opening as find_opening
 
 BACKGROUND = "#798a89"
 BLACK = "#073642"
 WHITE = "#eee8d5"
 BORDER = "#268bd2"
 ANNOTATION = "#cb4b16"
+#: The same on a black stone, where small numbers would be hard to read.
+ANNOTATION_ON_BLACK = "#f7915b"
 #: Lines of the grid, and the strip in which lines do not count.
 GRID = "#4d6062"
 GUTTER = "#6c7d7d"
@@ -33,6 +36,11 @@ DPI = 120
 
 #: Radius of a stone in units of the distance between two lines.
 _STONE = 0.46
+#: Marks that are drawn; any other mark is written as it is.
+MARKS = ("cross", "ring", "square")
+#: Points, or their names, and the mark on each.
+Marks = Mapping[int, str] | Mapping[str, str] | Mapping[int | str, str]
+
 #: Shares of the policy below this are not drawn, and below this not written in numbers.
 _SEEN, _WRITTEN = 0.004, 0.03
 
@@ -42,6 +50,7 @@ def board_figure(
     *,
     heat: np.ndarray | None = None,
     numbers: bool = False,
+    marks: Marks | None = None,
     title: str = "",
     inches: float = 5.0,
 ) -> Figure:
@@ -52,7 +61,7 @@ def board_figure(
     figure.set_facecolor(BACKGROUND)
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    draw_board(axes, position, heat=heat, numbers=numbers, title=title)
+    draw_board(axes, position, heat=heat, numbers=numbers, marks=marks, title=title)
     return figure
 
 
@@ -99,19 +108,24 @@ def draw_board(
     *,
     heat: np.ndarray | None = None,
     numbers: bool = False,
+    marks: Marks | None = None,
     title: str = "",
 ) -> None:
-    """Draw a position: grid, region and gutter, stones, last stone, winning line.
+    """Draw a position: grid, region and gutter, stones, offered points, last stone, winning line.
 
     `heat` [num_actions] (or [points]) is a policy: shares of points are drawn as spots, those of
-    options written below the board. `numbers` writes on each stone when it was placed.
+    options written below the board. `numbers` writes on each stone when it was placed. `marks` maps
+    points, or their names, to one of `MARKS` or to a short text, such as the values of
+    `dict.fromkeys(position.forbidden(), "cross")`. Raises `ValueError` for what is no point.
     """
     rules = position.rules
     _prepare(axes, rules.width, rules.height)
     _draw_grid(axes, rules.width, rules.height, rules.gutter)
     if heat is not None:
         _draw_heat(axes, position, np.asarray(heat, dtype=np.float64))
+    _draw_offers(axes, position, letters=heat is None)
     _draw_stones(axes, position, numbers)
+    _draw_marks(axes, position, marks or {})
     outcome = position.outcome
     if outcome is not None and outcome.line:
         _draw_line(axes, position, outcome.line)
@@ -216,13 +230,53 @@ def _draw_stones(axes: Axes, position: Position, numbers: bool) -> None:
             axes.add_patch(Circle(spot, radius, facecolor=light, edgecolor="none", zorder=4.2))
         point = int(row) * width + int(column)
         if numbers and point in placed:
-            colour = ANNOTATION if point == last else other
+            highlight = ANNOTATION_ON_BLACK if black else ANNOTATION
+            colour = highlight if point == last else other
             text = str(placed[point])
             axes.text(column, row, text, color=colour, zorder=5, **_font(0.4, axes))
         elif point == last:
             ring = Circle((column, row), 0.2, fill=False, edgecolor=ANNOTATION, zorder=5)
             ring.set_linewidth(2)
             axes.add_patch(ring)
+
+
+def _draw_offers(axes: Axes, position: Position, *, letters: bool) -> None:
+    """Stones that are offered, not placed: shadows of the colour, lettered in their order."""
+    for number, point in enumerate(position.offers):
+        row, column = divmod(point, position.rules.width)
+        face = to_rgba(BLACK, 0.55 if letters else 0.0)
+        stone = Circle((column, row), _STONE - 0.02, facecolor=face, edgecolor=BLACK, zorder=2.5)
+        stone.set_linewidth(1.2)
+        axes.add_patch(stone)
+        if letters:
+            text = chr(ord("A") + number)
+            axes.text(column, row, text, color=WHITE, zorder=3, **_font(0.45, axes))
+
+
+def _draw_marks(axes: Axes, position: Position, marks: Marks) -> None:
+    """Crosses, rings and squares; other marks are written, on an empty point over the grid."""
+    rules, board = position.rules, position.board
+    for place, mark in marks.items():
+        point = position.parse_action(place) if isinstance(place, str) else int(place)
+        if not 0 <= point < rules.points:
+            raise ValueError(f"marks: {place!r} is no point of the board")
+        row, column = divmod(point, rules.width)
+        style: dict[str, Any] = {"color": ANNOTATION, "linewidth": 2, "zorder": 5.5}
+        if mark == "cross":
+            for rise in (-0.22, 0.22):
+                ends = (column - 0.22, column + 0.22), (row - rise, row + rise)
+                axes.plot(*ends, solid_capstyle="round", **style)
+        elif mark == "ring":
+            axes.add_patch(Circle((column, row), 0.24, fill=False, **style))
+        elif mark == "square":
+            corner = (column - 0.2, row - 0.2)
+            axes.add_patch(Rectangle(corner, 0.4, 0.4, fill=False, **style))
+        else:
+            stone = board[row, column]
+            if not stone:
+                axes.add_patch(Circle((column, row), 0.36, color=BACKGROUND, zorder=1.7))
+            colour = (WHITE, WHITE, BLACK)[stone]
+            axes.text(column, row, mark, color=colour, zorder=5.5, **_font(0.6, axes))
 
 
 def _draw_line(axes: Axes, position: Position, line: tuple[int, ...]) -> None:
@@ -236,8 +290,29 @@ def _draw_line(axes: Axes, position: Position, line: tuple[int, ...]) -> None:
 
 def _placements(position: Position) -> Mapping[int, int]:
     """Point -> number of the stone that was placed there last, counted from 1."""
-    points = [action for action in position.actions if action < position.rules.points]
+    rules, offers = position.rules, _offers(position)
+    points = [
+        action
+        for ply, action in enumerate(position.actions)
+        if action < rules.points and ply not in offers
+    ]
     return {point: number for number, point in enumerate(points, start=1)}
+
+
+def _offers(position: Position) -> set[int]:
+    """Plies, counted from 0, that offered a point: they placed nothing."""
+    if all(phase.effect != "offer" for phase in find_opening(position.opening).phases):
+        return set()
+    replay, offers = Position(position.rules, position.opening), set[int]()
+    for ply, action in enumerate(position.actions):
+        before = len(replay.offers)
+        try:
+            replay.play(action)
+        except IllegalAction:  # stones were set up: there was no opening
+            return set()
+        if len(replay.offers) > before:
+            offers.add(ply)
+    return offers
 
 
 def _options_text(heat: np.ndarray | None, points: int) -> str:

@@ -49,3 +49,41 @@ def test_a_png_can_be_read() -> None:
     figure = picture.board_figure(Position(RuleSet.preset("gomoku")), inches=3)
     image = Image.open(io.BytesIO(picture.png(figure)))
     assert image.width == 3 * picture.DPI
+
+
+def test_marks_are_drawn_on_points_and_stones() -> None:
+    position = Position(RuleSet.preset("gomoku"))
+    position.play("h8")
+    plain = coloured(picture.pixels(picture.board_figure(position)), picture.ANNOTATION)
+    for mark in picture.MARKS:
+        marked = picture.pixels(picture.board_figure(position, marks={"c3": mark, 200: mark}))
+        assert coloured(marked, picture.ANNOTATION) > plain
+    written = picture.pixels(picture.board_figure(position, marks={"c3": "A"}))
+    assert coloured(written, picture.WHITE)
+    assert not coloured(picture.pixels(picture.board_figure(position)), picture.WHITE)
+    for point in ("pass", 225, -1):
+        with pytest.raises(ValueError, match="no point of the board"):
+            picture.board_figure(position, marks={point: "cross"})
+
+
+def test_offered_points_are_drawn_and_not_counted_as_stones() -> None:
+    position = Position(RuleSet.preset("renju"), "rif")
+    for action in ("h8", "h9", "i10", "white", "g9", "i9"):
+        position.play(action)
+    offered = picture.pixels(picture.board_figure(position))
+    heat = np.zeros(position.rules.num_actions)
+    assert coloured(offered, picture.WHITE) > coloured(
+        picture.pixels(picture.board_figure(position, heat=heat)), picture.WHITE
+    )
+    for action in ("i8", "i8", "g8"):
+        position.play(action)
+    names = {position.action_name(p): n for p, n in picture._placements(position).items()}
+    assert names == {"h8": 1, "h9": 2, "i10": 3, "g9": 4, "i8": 5, "g8": 6}
+
+
+def test_stones_are_counted_after_a_set_up() -> None:
+    rules = RuleSet.preset("renju")
+    position = Position.from_setup(rules, black=["a1"], white=["b1"], opening="rif")
+    for action in ("h8", "h9", "a15"):
+        position.play(action)
+    assert sorted(picture._placements(position).values()) == [1, 2, 3]
