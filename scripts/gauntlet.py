@@ -2,23 +2,29 @@
 
 A player is the path of a checkpoint, the folder of an exported bot, "mcts:N" (plain tree search of
 N simulations a move, without a network) or "random". The game is that of the checkpoints and bots
-unless --game says otherwise. Games, settings and results are kept in the folder OUT; the same
-command goes on where it was stopped, and with a larger --games plays more.
+unless --game says otherwise; players that know several games meet in one of each kind (preset and
+opening), which is rated by itself. Games, settings and results are kept in the folder OUT, those of
+several games in folders below it; the same command goes on where it was stopped, and with a larger
+--games plays more.
 """
 
 import argparse
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine import OPENINGS, PRESETS, RuleError, RuleSet
+from engine import PRESETS, RuleError, RuleSet
+from engine.openings import opening as find_opening
 from engine.search import SearchConfig
 
 if TYPE_CHECKING:
-    from selfplay.gauntlet import GauntletConfig
+    from rich.console import Console
+
+    from selfplay.gauntlet import Gauntlet, GauntletConfig
     from selfplay.players import Game, Player
+    from selfplay.standings import GauntletResult
 
 WIDTH = 110
 """Columns of the tables where the output is not a terminal."""
@@ -65,7 +71,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     from scripts.interrupt import Interrupt
     from selfplay.gauntlet import Gauntlet
-    from selfplay.players import describe, players_of
+    from selfplay.players import game_folder, players_of
+    from selfplay.standings import overview
 
     if len(arguments.players) < 2:
         raise UsageError("a gauntlet needs at least two players")
@@ -74,25 +81,49 @@ def _run(arguments: argparse.Namespace) -> int:
     players = players_of(
         arguments.players, search, simulations=arguments.simulations, device=arguments.device
     )
-    rules, opening = choose_game(players, arguments.game, arguments.rule, arguments.opening)
-    gauntlet = Gauntlet(
-        players, config, arguments.out, rules=rules, opening=opening, anchor=arguments.anchor
-    )
+    games = choose_games(players, arguments.game, arguments.rule, arguments.opening)
+    several = len(games) > 1
+    gauntlets = {
+        game: Gauntlet(
+            players,
+            config,
+            arguments.out / game_folder(*game) if several else arguments.out,
+            rules=game[0],
+            opening=game[1],
+            anchor=arguments.anchor,
+        )
+        for game in games
+    }
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    title = f"{describe(rules, opening)}: {config.games} games a pair"
+    results = {}
+    with Interrupt() as interrupt:
+        for (rules, opening), gauntlet in gauntlets.items():
+            if not interrupt.requested():
+                result = play(gauntlet, console, interrupt.requested)
+                results[f"{rules.name}, {opening}"] = result
+    if several:
+        console.print(overview(results))
+    console.print(f"Games and results: {arguments.out}", highlight=False, soft_wrap=True)
+    if interrupt.exit_code:
+        console.print("Interrupted; the same command goes on.")
+    return interrupt.exit_code
+
+
+def play(gauntlet: "Gauntlet", console: "Console", stop: Callable[[], bool]) -> "GauntletResult":
+    """Play the gauntlet's games and print what they say."""
+    from selfplay.players import describe
+
+    title = f"{describe(gauntlet.rules, gauntlet.opening)}: {gauntlet.config.games} games a pair"
     console.print(title, highlight=False, soft_wrap=True)
-    with Interrupt() as interrupt, _Bar(console) as bar:
-        result = gauntlet.run(bar.update, stop=interrupt.requested)
+    with _Bar(console) as bar:
+        result = gauntlet.run(bar.update, stop=stop)
     for table in (result.ranking(), result.table()):
         console.print(table)
     if result.unrated:
         console.print(f"No games connect with {result.anchor}: {', '.join(result.unrated)}")
     if result.duplicates:
         console.print(f"{result.duplicates} games went like an earlier one and are not counted")
-    console.print(f"Games and results: {arguments.out}", highlight=False, soft_wrap=True)
-    if interrupt.exit_code:
-        console.print("Interrupted; the same command goes on.")
-    return interrupt.exit_code
+    return result
 
 
 def _config(arguments: argparse.Namespace) -> "GauntletConfig":
@@ -107,30 +138,35 @@ def _config(arguments: argparse.Namespace) -> "GauntletConfig":
         raise UsageError(str(error).removeprefix("gauntlet.")) from error
 
 
-def choose_game(
+def choose_games(
     players: Sequence["Player"], preset: str | None, overrides: Sequence[str], opening: str | None
-) -> "Game":
-    """The game to play: as asked for, else the one that the players with a network know.
+) -> list["Game"]:
+    """The games to play: the one asked for, else those that all players with a network know.
 
-    Raises UsageError where that leaves none or several, RuleError for impossible rules.
+    Of these the first of each preset and opening. Raises UsageError where that leaves none,
+    RuleError for impossible rules.
     """
     from selfplay.players import describe
 
-    known = list(dict.fromkeys(game for player in players for game in player.games or []))
+    lists = [player.games for player in players if player.games is not None]
+    known = [game for game in (lists[0] if lists else []) if all(game in each for each in lists)]
     if opening is not None:
+        opening = find_opening(opening).name
         known = [game for game in known if game[1] == opening]
-    if preset is None:
-        if overrides:
-            raise UsageError("--rule changes the rules of a preset; give --game too")
-        if not known:
-            raise UsageError("the players do not say which game; give --game (and --opening)")
-    else:
+    if preset is not None:
         rules = RuleSet.preset(preset, **dict(_override(text) for text in overrides))
         known = [game for game in known if game[0] == rules] or [(rules, opening or "none")]
-    if len(known) > 1:
-        names = "; ".join(describe(*game) for game in known)
-        raise UsageError(f"the players know several games: {names}; give --game and --opening")
-    return known[0]
+    elif overrides:
+        raise UsageError("--rule changes the rules of a preset; give --game too")
+    elif not lists:
+        raise UsageError("the players do not say which game; give --game (and --opening)")
+    elif not known:
+        names = "; ".join(describe(*game) for each in lists for game in each[:3])
+        raise UsageError(f"the players have no such game in common ({names}); give --game")
+    first: dict[tuple[str, str], Game] = {}
+    for game in known:
+        first.setdefault((game[0].name, game[1]), game)
+    return list(first.values())
 
 
 def _override(text: str) -> tuple[str, Any]:
@@ -176,7 +212,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, help="folder of the games and results")
     add("--game", choices=sorted(PRESETS), help="game (default: the checkpoints')")
     add("--rule", action="append", default=[], metavar="NAME=VALUE", help="a rule of the game")
-    add("--opening", choices=list(OPENINGS), help="opening protocol (default: the checkpoints')")
+    add("--opening", help="opening protocol (default: the checkpoints')")
     add("--games", type=int, help="games of each two players, rounded up to even (default: 100)")
     add("--simulations", type=int, help="simulations a move (default: 64; bots: their own)")
     add("--search", choices=("puct", "gumbel"), default="puct", help="search of checkpoints")

@@ -21,10 +21,12 @@ from omegaconf.errors import (
     OmegaConfBaseException,
 )
 
-from engine import OPENINGS, RuleError, RuleSet
+from engine import RuleError, RuleSet
+from engine.openings import opening
 from engine.search import SearchConfig
 from model.learner import LearnerConfig
 from model.network import NetworkConfig
+from scripts.mixture import MixtureEntry, write_out
 from selfplay.cluster import ClusterConfig
 from selfplay.gauntlet import GauntletConfig
 from selfplay.loop import LoopConfig, RunConfig, StopConfig
@@ -98,6 +100,7 @@ def _settings() -> Any:
         seed=(int, 0),
         game=(game, game),
         opening=(opening, opening),
+        mixture=(dict[str, MixtureEntry], dict),
         **{name: (twin, twin) for name, twin in groups.items()},
     )
 
@@ -121,7 +124,7 @@ CHANGEABLE = (
 
 def run_config(settings: DictConfig) -> RunConfig:
     """The plain configuration. Raises `SettingsError` naming the key of an impossible value."""
-    choice = game_choice(settings)
+    games = mixed_games(settings) or [game_choice(settings)]
     parts: dict[str, Any] = {}
     for group, cls in GROUPS.items():
         values = OmegaConf.to_container(settings[group], resolve=True)
@@ -132,7 +135,17 @@ def run_config(settings: DictConfig) -> RunConfig:
             message = str(error)
             prefix = "" if message.startswith(f"{group}.") else f"{group}: "
             raise SettingsError(prefix + message) from error
-    return RunConfig(seed=settings.seed, games=[choice], **parts)
+    return RunConfig(seed=settings.seed, games=games, **parts)
+
+
+def mixed_games(settings: DictConfig) -> list[GameChoice]:
+    """The games of the mixture; none where it is empty. Raises `SettingsError`."""
+    mixture = OmegaConf.to_container(settings.mixture, resolve=True, throw_on_missing=True)
+    assert isinstance(mixture, dict)
+    try:
+        return write_out({str(name): entry for name, entry in mixture.items()})
+    except RuleError as error:
+        raise SettingsError(str(error)) from error
 
 
 def game_choice(settings: DictConfig) -> GameChoice:
@@ -140,15 +153,17 @@ def game_choice(settings: DictConfig) -> GameChoice:
     given = OmegaConf.to_container(settings.game.rules, resolve=True)
     assert isinstance(given, dict)
     overrides = {str(name): value for name, value in given.items() if value is not None}
-    opening = settings.opening.name
     try:
         rules = RuleSet.preset(settings.game.preset, **overrides)
     except RuleError as error:
         message = str(error).replace("game:", "preset:", 1)
         raise SettingsError(f"game.{message}") from error
-    if opening not in OPENINGS:
-        raise SettingsError(f"opening: {opening!r} is not one of {', '.join(OPENINGS)}")
-    return GameChoice(rules=rules, opening=opening)
+    try:
+        protocol = opening(settings.opening.name)
+        protocol.check(rules)
+    except RuleError as error:
+        raise SettingsError(str(error)) from error
+    return GameChoice(rules=rules, opening=protocol.name)
 
 
 def resume(stored: str, settings: DictConfig, overridden: list[str]) -> DictConfig:

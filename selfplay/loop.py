@@ -26,7 +26,7 @@ from model.targets import make_batch
 from selfplay.cluster import Chunk, ClusterConfig, Workers, WorkerSpec, start_workers
 from selfplay.gauntlet import Gauntlet, GauntletConfig
 from selfplay.metrics import Metrics
-from selfplay.players import checkpoint_player
+from selfplay.players import checkpoint_player, game_folder
 from selfplay.ratings import Estimate
 from selfplay.records import RecordLog
 from selfplay.replay import ReplayBuffer, ReplayConfig
@@ -105,6 +105,14 @@ class RunConfig:
     def width(self) -> int:
         """Columns of the network's board."""
         return max(choice.rules.width for choice in self.games)
+
+    @property
+    def rated_games(self) -> list[GameChoice]:
+        """The games that ratings are played in: the first of each preset and opening."""
+        first: dict[tuple[str, str], GameChoice] = {}
+        for choice in self.games:
+            first.setdefault((choice.rules.name, choice.opening), choice)
+        return list(first.values())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -358,35 +366,38 @@ class Loop:
         search = dataclasses.replace(config.search, simulations=config.gauntlet.simulations)
         device = str(self.learner.device)
         names = dict.fromkeys([anchor, *map(checkpoint_name, opponents), newest])
-        estimates = []
-        for choice in config.games:
+        estimates: dict[str, Estimate] = {}
+        for choice in config.rated_games:
             gauntlet = Gauntlet(
                 [
                     checkpoint_player(self.checkpoints / name, search, device=device)
                     for name in names
                 ],
                 config.gauntlet,
-                self.folder.folder("gauntlet") / game_name(choice),
+                self.folder.folder("gauntlet") / game_folder(choice.rules, choice.opening),
                 rules=choice.rules,
                 opening=choice.opening,
                 pairs=[(newest, checkpoint_name(opponent)) for opponent in opponents],
                 anchor=anchor,
             )
             result = gauntlet.run(lambda done, planned: self.report("gauntlet"), stop=self._stop)
-            estimates.append(result.rating(newest))
-        if self._stop() or None in estimates:
-            return
-        self.note_rating([estimate for estimate in estimates if estimate is not None])
+            estimate = result.rating(newest)
+            if self._stop() or estimate is None:
+                return
+            estimates[f"{choice.rules.name}/{choice.opening}"] = estimate
+        self.note_rating(estimates)
 
-    def note_rating(self, estimates: list[Estimate]) -> None:
-        """Keep the newest version's rating: the mean over the games that the run plays."""
-        state = self.state
-        elo = float(np.mean([estimate.elo for estimate in estimates]))
-        error = float(np.linalg.norm([estimate.error for estimate in estimates])) / len(estimates)
+    def note_rating(self, estimates: dict[str, Estimate]) -> None:
+        """Keep the newest version's rating, the mean over the rated games; draw each one's."""
+        state, parts = self.state, list(estimates.values())
+        elo = float(np.mean([part.elo for part in parts]))
+        error = float(np.linalg.norm([part.error for part in parts])) / len(parts)
         state.ratings.append(
             Rating(version=state.version, samples=state.samples, elo=elo, error=error)
         )
-        self.metrics.rated(state.samples, elo, elo - error, elo + error)
+        self.metrics.rated(state.samples, Estimate(elo=elo, error=error))
+        for name, part in estimates.items() if len(estimates) > 1 else ():
+            self.metrics.rated(state.samples, part, game=name)
         self.commit()
         self.report("gauntlet")
 
@@ -444,12 +455,6 @@ class Loop:
                 seconds_left=left,
             )
         )
-
-
-def game_name(choice: GameChoice) -> str:
-    """A folder name for a game with its opening."""
-    rules = choice.rules
-    return f"{rules.name}-{rules.width}x{rules.height}-{choice.opening}"
 
 
 class Rates:

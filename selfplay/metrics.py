@@ -22,6 +22,7 @@ from torch.utils.tensorboard import SummaryWriter
 from engine import Position
 from selfplay import picture
 from selfplay.cluster import Chunk
+from selfplay.ratings import Estimate
 from selfplay.storage import cannot_write
 from selfplay.worker import FinishedGame, GameStatistics, Work
 
@@ -98,9 +99,12 @@ class Metrics:
         self._games, self._work, self._worker_memory = [], Work(), []
         self._learning.clear()
 
-    def rated(self, position: int, rating: float, low: float, high: float) -> None:
-        """Write the newest weights' Elo with its 95% interval."""
-        self._add_scalars({"elo/rating": rating, "elo/low": low, "elo/high": high}, position)
+    def rated(self, position: int, rating: Estimate, game: str = "") -> None:
+        """Write the newest weights' Elo with its 95% interval: over all, or in one game."""
+        bounds = {"rating": 0.0, "low": -rating.error, "high": rating.error}
+        prefix = f"{game}/elo" if game else "elo"
+        curves = {f"{prefix}/{name}": rating.elo + error for name, error in bounds.items()}
+        self._add_scalars(curves, position)
 
     def close(self) -> None:
         """Close the file; what cannot be written any more is lost."""

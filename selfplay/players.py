@@ -86,6 +86,11 @@ def mcts_player(simulations: int, *, name: str = "") -> Player:
     )
 
 
+def game_folder(rules: RuleSet, opening: str) -> str:
+    """A folder's name for a game with its opening."""
+    return f"{rules.name}-{rules.width}x{rules.height}-{opening}"
+
+
 def checkpoint_player(
     path: Path | str, search: SearchConfig, *, name: str = "", device: str = "cpu"
 ) -> Player:

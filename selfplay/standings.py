@@ -212,3 +212,19 @@ def _estimate(estimate: Estimate | None) -> dict[str, float | None]:
     if estimate is None:
         return {"elo": None, "error": None}
     return {"elo": round(estimate.elo, 2), "error": round(estimate.error, 2)}
+
+
+def overview(results: Mapping[str, GauntletResult]) -> Table:
+    """Several games side by side: a column for each, each player's Elo in it, and their mean."""
+    anchors = list(dict.fromkeys(result.anchor for result in results.values()))
+    table = Table(title=f"Elo by game, {', '.join(anchors)} at 0", box=box.SIMPLE_HEAD)
+    table.add_column("player", overflow="fold")
+    for name in (*results, "mean"):
+        table.add_column(name, justify="right")
+    players = dict.fromkeys(name for result in results.values() for name in result.players)
+    for player in players:
+        found = [result.rating(player) for result in results.values()]
+        rated = [estimate.elo for estimate in found if estimate is not None]
+        mean = f"{sum(rated) / len(rated):+.0f}" if rated else "-"
+        table.add_row(player, *(str(each) if each else "-" for each in found), mean)
+    return table

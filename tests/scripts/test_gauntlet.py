@@ -11,7 +11,7 @@ from model.checkpoint import Checkpoint, CheckpointMeta
 from model.export import export
 from model.games import GameEntry
 from model.network import Network, NetworkConfig
-from scripts.gauntlet import UsageError, choose_game, main
+from scripts.gauntlet import UsageError, choose_games, main
 from selfplay.players import Player, random_player
 
 SMALL = RuleSet.preset("mnk", width=4, height=4)
@@ -85,7 +85,8 @@ def test_bad_input_is_one_clear_line(
         ([small, "random", "--game", "mnk", "--rule", "sizes=5"], "rules.sizes: no such rule"),
         ([small, "random", "--game", "mnk"], "plays mnk width=4 height=4 with opening none, not"),
         ([small, "random", "--opening", "swap-2"], "give --game"),
-        ([small, larger], "the players know several games"),
+        ([small, "random", "--opening", "swap-9"], "'swap-9' is not one of none, swap-1st"),
+        ([small, larger], "the players have no such game in common"),
         ([small, "random", "--games", "0"], "games: 0 is less than 1"),
         ([small, "random", "--anchor", "x"], "the anchor x has not played"),
     ]
@@ -100,13 +101,30 @@ def test_the_game_is_that_of_the_players() -> None:
         return Player(name="some", search=None, games=list(games))
 
     one, other = (SMALL, "none"), (SMALL, "swap-1st")
-    assert choose_game([random_player(), player(one)], None, [], None) == one
-    assert choose_game([player(one), player(one, other)], None, [], "swap-1st") == other
-    assert choose_game([player(other)], "mnk", ["width=4", "height=4"], None) == other
-    assert choose_game([random_player()], "mnk", ["size=4"], None) == (SMALL, "none")
-    assert choose_game([player(one)], "mnk", ["overline=exact"], "swap") == (
-        RuleSet.preset("mnk", overline="exact"),
-        "swap",
-    )
-    with pytest.raises(UsageError, match="several games"):
-        choose_game([player(one, other)], None, [], None)
+    assert choose_games([random_player(), player(one)], None, [], None) == [one]
+    assert choose_games([player(one), player(one, other)], None, [], None) == [one]
+    assert choose_games([player(one, other)], None, [], "swap-1st") == [other]
+    assert choose_games([player(other)], "mnk", ["width=4", "height=4"], None) == [other]
+    assert choose_games([random_player()], "mnk", ["size=4"], None) == [(SMALL, "none")]
+    assert choose_games([player(one)], "mnk", ["overline=exact"], "swap") == [
+        (RuleSet.preset("mnk", overline="exact"), "swap")
+    ]
+    # Several: one of each preset and opening.
+    assert choose_games([player(one, (LARGER, "none"), other)], None, [], None) == [one, other]
+    with pytest.raises(UsageError, match="no such game in common"):
+        choose_games([player(one), player(other)], None, [], None)
+
+
+def test_players_of_several_games_meet_in_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = NetworkConfig(blocks=1, channels=8, pool_channels=4, head_channels=4, hidden=8)
+    games = [GameEntry(rules=SMALL), GameEntry(rules=SMALL, opening="swap")]
+    meta = CheckpointMeta(network=config, games=games, run_id="several")
+    Checkpoint(network=Network(config), meta=meta).save(tmp_path / "v000001")
+    out = tmp_path / "out"
+    assert main([str(tmp_path / "v000001"), "random", "--out", str(out), *FAST]) == 0
+    shown = capsys.readouterr().out
+    assert "Elo by game" in shown and "mnk, swap" in shown
+    for name in ("mnk-4x4-none", "mnk-4x4-swap"):
+        assert (out / name / "results.json").exists()

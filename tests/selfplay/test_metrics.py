@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from selfplay import metrics
+from selfplay.ratings import Estimate
 from selfplay.storage import StorageError
 from tests.selfplay.test_worker import play_versions
 
@@ -60,6 +61,6 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(curves._writer, "flush", full)
     with pytest.raises(StorageError, match="the disk is full"):
-        curves.rated(1, 0.0, -1.0, 1.0)
+        curves.rated(1, Estimate(elo=0.0, error=1.0))
     monkeypatch.setattr(curves._writer, "close", full)
     curves.close()
