@@ -39,6 +39,11 @@ cdef bint is_dead(const Rules *rules, const Position *position, int cell) noexce
 cdef int judge_lines(const Rules *rules, const Position *position, int cell,
                      int colour) noexcept nogil
 
+# Counts the empty cells where a stone of `colour` would win by a line, up to `limit`; `cell`
+# receives the last one counted.
+cdef int winning_cells(const Rules *rules, const Position *position, int colour, int limit,
+                       int *cell) noexcept nogil
+
 # What a placement would do without doing it: whether it would be suicide, how many stones it would
 # remove, and the key of the stones afterwards (only computed where `wants_key`).
 cdef struct Effect:

@@ -235,6 +235,27 @@ cdef int judge_lines(const Rules *rules, const Position *position, int cell,
     return judgement
 
 
+cdef int winning_cells(const Rules *rules, const Position *position, int colour, int limit,
+                       int *cell) noexcept nogil:
+    # A line has three stones at least, so the last one has a neighbour of its colour.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int point, at, i, step, count = 0
+    for point in range(rules.points):
+        at = rules.cell_of[point]
+        if colours[at] != EMPTY:
+            continue
+        for i in range(4):
+            step = rules.directions[i]
+            if colours[at + step] == colour or colours[at - step] == colour:
+                if judge_lines(rules, position, at, colour) == LINE_WINS:
+                    cell[0] = at
+                    count += 1
+                break
+        if count == limit:
+            break
+    return count
+
+
 cdef inline bint _is_blocked(const uint8_t *colours, int end, int other_end,
                              int colour) noexcept nogil:
     return colours[end] == BLACK + WHITE - colour and colours[other_end] == BLACK + WHITE - colour

@@ -14,4 +14,4 @@ cdef void write_features(const Rules *rules, const Position *position, int openi
 # Numbers of planes and globals.
 cdef enum:
     PLANE_COUNT = 9
-    GLOBAL_COUNT = 89
+    GLOBAL_COUNT = 96

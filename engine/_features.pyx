@@ -41,9 +41,11 @@ PLANES = (
 )
 
 cdef enum:
-    OPENING_SLOTS = 16
+    OPENING_SLOTS = 23          # so that there are 96 globals: see below
     FIRST_OPENING = 33          # index of "opening_0" in GLOBALS
 
+# Their number is a multiple of 16: so each row of a batch begins at a whole cache line, and matrix
+# products sum every row in the same order, wherever it stands in the batch.
 GLOBALS = (
     "own_is_black",
     "seat_owns_own",

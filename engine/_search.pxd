@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from engine._types cimport History, Position, Rules
 
-cdef struct Node:                   # 40 bytes
+cdef struct Node:                   # 36 bytes
     uint32_t parent                 # the root is node 0 and its own parent
     uint32_t first                  # its first edge
     uint32_t visits                 # simulations that ended at or below it, its own evaluation too
@@ -14,6 +14,7 @@ cdef struct Node:                   # 40 bytes
     float visited_prior             # prior mass of the visited edges
     uint16_t edges                  # legal actions
     uint16_t visited                # edges first .. first+visited-1 have a child
+    uint16_t forced                 # the only cell that does not lose at once, 0: not known
     uint16_t in_flight              # simulations at or below it that wait for the network
     uint8_t seat                    # who acts
     uint8_t state                   # FRESH, WAITING or EXPANDED

@@ -15,13 +15,15 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from engine._board cimport winning_cells
 from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
 from engine._position cimport (
     PositionCore, history_copy, history_free, history_new, history_pop, legal_actions, play,
-    position_key,
+    position_key, verdict,
 )
 from engine._types cimport (
-    MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, SEAT_A,
+    BLACK, LEGAL, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules, SEAT_A,
+    WHITE,
 )
 
 cdef enum:                      # Node.state
@@ -189,6 +191,12 @@ cdef int _edge_of(const Arena *arena, const Node *node, int action) noexcept nog
     return -1
 
 
+cdef bint _is_searched(const Arena *arena, int edge) noexcept nogil:
+    # Whether the root's edge leads to a node with all of its edges, as a root needs them.
+    cdef const Node *child = &arena.nodes[arena.children[arena.nodes[0].first + edge]]
+    return child.edges > 0 and not child.forced
+
+
 cdef float _mixed_value(const Tree *tree, const Settings *settings) noexcept nogil:
     # The root's value for its seat, as an estimate of unvisited actions' values: the network's
     # value and the visited actions' values weighted by prior (Danihelka et al. 2022, appendix D).
@@ -354,12 +362,68 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
                 arena.nodes[below].proof = (
                     DRAWN if position.winner == NOBODY else A_WINS + position.winner
                 )
-                if settings.solver:
-                    _prove_upwards(arena, below)
+            elif settings.solver:
+                _judge_at_sight(tree.rules, position, &arena.nodes[below])
+            if settings.solver and arena.nodes[below].proof:
+                _prove_upwards(arena, below)
         at = below
         arena.nodes[at].in_flight += 1
     leaf[0] = at
     return LEAF
+
+
+cdef int _winning_move(const Rules *rules, const Position *position) noexcept nogil:
+    # A cell where the seat to act completes a line that wins, 0 if there is none. Such a placement
+    # is legal whatever else it does: neither suicide nor repetition nor a foul forbids it.
+    cdef int owner = position.black_seat if position.to_play == BLACK else 1 - position.black_seat
+    cdef int cell = 0
+    if not rules.phases[position.phase].plain or owner != position.seat:
+        return 0
+    if rules.phases[position.phase].after_point < 0:
+        return 0
+    winning_cells(rules, position, position.to_play, 1, &cell)
+    return cell
+
+
+cdef bint _must_block(const Rules *rules, const Position *position) noexcept nogil:
+    # Whether a line that the opponent is about to complete can only be stopped by a stone on its
+    # last point: nothing is captured, no end of it can be closed, and the game does not end before.
+    return (not rules.chains and not rules.unblocked and not rules.ply_limit
+            and position.phase == rules.play_phase and not position.passes)
+
+
+cdef void _judge_at_sight(const Rules *rules, const Position *position, Node *node) noexcept nogil:
+    # Who can complete a line wins; who faces two such threats loses, and one must be blocked.
+    cdef int cell = 0, threats = 0
+    if _winning_move(rules, position):
+        node.proof = A_WINS + position.seat
+    elif _must_block(rules, position):
+        threats = winning_cells(rules, position, BLACK + WHITE - position.to_play, 2, &cell)
+        if threats == 2 or threats == 1 and verdict(
+            rules, position, NULL, rules.point_of[cell]
+        ) != LEGAL:
+            node.proof = A_WINS + 1 - position.seat
+        elif threats == 1:
+            node.forced = cell
+    if node.proof:
+        node.state = EXPANDED
+
+
+cdef void _take_the_win(Tree *tree) noexcept nogil:
+    # Visits the root's winning move, if it has one: the search ends there.
+    cdef Arena *arena = &tree.arena
+    cdef Node *root = &arena.nodes[0]
+    cdef int cell = _winning_move(tree.rules, tree.root)
+    cdef uint32_t child
+    if not cell or arena.node_count == arena.node_capacity:
+        return
+    child = _visit_edge(arena, 0, _edge_of(arena, root, tree.rules.point_of[cell]), root.seat)
+    arena.nodes[child].state = EXPANDED
+    arena.nodes[child].proof = A_WINS + root.seat
+    arena.nodes[child].in_flight += 1
+    root.in_flight += 1
+    _back_up(arena, child, _proven_value(arena.nodes[child].proof))
+    _prove_upwards(arena, child)
 
 
 cdef void _expand(Tree *tree, uint32_t at, const float *logits, float value) noexcept nogil:
@@ -501,7 +565,8 @@ cdef class SearchCore:
         cdef Arena emptied
         tree.considered_count = 0
         play(tree.rules, tree.root, tree.history, action)
-        if keep and 0 <= edge < arena.nodes[0].visited and tree.root.reason == RUNNING:
+        if (keep and 0 <= edge < arena.nodes[0].visited and tree.root.reason == RUNNING
+                and _is_searched(arena, edge)):
             _move_subtree(arena, arena.children[arena.nodes[0].first + edge], &self.spare)
             emptied = tree.arena
             tree.arena = self.spare
@@ -558,11 +623,14 @@ cdef class SearchCore:
         node.edges = legal_actions(tree.rules, self.scratch, tree.history,
                                    &arena.actions[node.first], &banned)
         node.state = WAITING
-        arena.edge_count += node.edges
         write_features(tree.rules, self.scratch, tree.opening, &arena.actions[node.first],
                        node.edges, tree.canvas, self.area,
                        self.planes_at + row * PLANE_COUNT * self.area,
                        self.globals_at + row * GLOBAL_COUNT)
+        if node.forced:
+            arena.actions[node.first] = tree.rules.point_of[node.forced]
+            node.edges = 1
+        arena.edge_count += node.edges
         self.keys_at[row] = position_key(tree.rules, self.scratch) ^ banned
         self.row_trees[row], self.row_nodes[row] = index, leaf
         self.rows = row + 1
@@ -582,6 +650,8 @@ cdef class SearchCore:
             for row in range(self.rows):
                 tree = &self.trees[self.row_trees[row]]
                 _expand(tree, self.row_nodes[row], &logits[row, 0], values[row])
+                if self.settings.solver and self.row_nodes[row] == 0:
+                    _take_the_win(tree)
         for row in range(self.rows):
             if self.row_nodes[row] == 0:
                 roots.append(self.row_trees[row])

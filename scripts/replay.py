@@ -101,7 +101,7 @@ def play_game_again(
     place = device or ("cuda" if config.cluster.gpus else "cpu")
     rows = config.selfplay.games * config.search.leaves_per_step
 
-    def evaluator(version: int) -> Evaluator:
+    def evaluator(version: int) -> "Evaluator":
         path = run / "checkpoints" / checkpoint_name(version)
         return evaluator_for(Checkpoint.load(path, place).network, place, rows)
 

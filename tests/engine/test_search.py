@@ -42,7 +42,7 @@ def test_fingerprint_of_the_whole_search() -> None:
     assert fingerprint() == FINGERPRINT
 
 
-FINGERPRINT = "9c1788b8ce1d9b2e"
+FINGERPRINT = "d48961cb68305355"
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
@@ -209,6 +209,83 @@ def test_a_proven_win_takes_the_policy_and_ends_the_search() -> None:
         assert result.proven == 1 and position.action_name(result.action) == "d1"
         assert result.policy[list(result.actions).index(result.action)] == 1
         assert result.simulations < 2000
+
+
+def after(rules: RuleSet, moves: str) -> Position:
+    position = Position(rules)
+    for move in moves.split():
+        position.play(move)
+    return position
+
+
+def test_a_win_in_one_is_seen_without_searching() -> None:
+    result = search(after(FOUR, "c3 a1 d3 a2 e3 f6"), SearchConfig(simulations=50))
+    assert (result.proven, result.simulations) == (1, 1)
+    assert Position.action_name(Position(FOUR), result.action) in ("b3", "f3")
+    assert result.policy.max() == 1
+
+
+def test_an_open_three_loses_at_sight() -> None:
+    # White cannot stop both ends: each of its moves is answered by a four.
+    rows = SearchBatch(1, SearchConfig(simulations=100), height=6, width=6)
+    rows.start(0, after(FOUR, "c3 a1 d3 a2 e3"), 0)
+    rows.run(UniformEvaluator())
+    assert rows.result(0).proven == -1
+    assert rows.statistics()["evaluations"] == 1
+    assert rows.result(0).simulations <= 36 - 5
+    # Whatever White plays, its answer is a new root, which takes the win.
+    rows.advance(0, Position(FOUR).parse_action("b3"))
+    rows.run(UniformEvaluator())
+    assert rows.result(0).proven == 1
+    assert rows.result(0).action == Position(FOUR).parse_action("f3")
+
+
+def children(position: Position) -> dict[str, tuple[int, int]]:
+    """Action -> (proof for seat A's code, edges) of the root's children after a wide search."""
+    batch = SearchBatch(1, SearchConfig(simulations=400, c_init=1e6), height=15, width=15)
+    batch.start(0, position, 0)
+    batch.run(UniformEvaluator())
+    table = batch.tree(0)
+    return {
+        position.action_name(int(row[1])): (int(row[5]), int(row[6]))
+        for row in table[1:]
+        if row[0] == 0
+    }
+
+
+def test_one_threat_leaves_one_move_and_two_lose() -> None:
+    # Black has three in a row whose west end is closed, and two elsewhere.
+    found = children(after(FOUR, "b1 a1 c1 a6 c3 f6 d3 b6"))
+    assert found["d1"][1] == 1  # three: only e1 holds
+    assert found["b3"][0] == 1  # an open three: White is lost
+    assert found["f1"][1] > 1  # no threat: all moves
+
+
+def test_a_threat_that_a_capture_or_a_closed_end_answers_is_no_proof() -> None:
+    moves = "c3 a1 d3 a2 e3 b6"
+    capturing = RuleSet.preset("irensei", size=7, line_length=4, gutter=0)
+    caro = RuleSet.preset("caro", size=9, line_length=4)
+    for rules in (capturing, caro):
+        position = after(rules, moves)
+        position.play("b7")
+        found = SearchBatch(1, SearchConfig(simulations=2), height=9, width=9)
+        found.start(0, position, 0)
+        found.run(UniformEvaluator())
+        assert found.tree(0)[1, 6] > 1 or found.tree(0)[1, 5] != 0
+
+
+def test_a_threat_on_a_forbidden_point_wins() -> None:
+    # Black must stop five at h8, where its stone would make an overline.
+    rules = RuleSet.preset("renju")
+    black = ["e8", "f8", "g8", "i8", "j8", "k8"]
+    white = ["h4", "h5", "h6"]
+    position = Position.from_setup(rules, black=black, white=white, to_play="white")
+    assert children(position)["h7"] == (2, 0)
+
+
+def test_without_proofs_nothing_is_seen_at_sight() -> None:
+    config = SearchConfig(simulations=50, solver=False)
+    assert search(after(FOUR, "c3 a1 d3 a2 e3 f6"), config).simulations == 50
 
 
 def test_a_lost_move_is_never_in_the_policy() -> None:

@@ -52,7 +52,7 @@ def test_a_few_samples_are_learned_by_heart(tmp_path: Path) -> None:
     samples = some_samples(6)
     batch = make_batch(samples, 5, 5)
     first = learner.step(batch)
-    for _ in range(150):
+    for _ in range(300):
         last = learner.step(batch)
     assert first["policy_kl"] > 0.3 and first["value_loss"] > 0.9
     assert last["policy_kl"] < 0.1 and last["value_loss"] < 0.1

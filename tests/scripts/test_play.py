@@ -180,7 +180,7 @@ def test_a_person_at_a_real_terminal_quits_with_control_c(exported_bot: Path) ->
     assert b"A (black): " in seen
     assert b"B (white):" in seen
     process.send_signal(2)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=120) == 130
     os.close(theirs)
     os.close(ours)
     assert b"Traceback" not in seen

@@ -126,7 +126,7 @@ def test_the_first_illegal_action_ends_the_replay(actions: list[str], reason: st
 @pytest.mark.parametrize("game", PRESETS)
 def test_agrees_with_the_position(game: str, opening: str) -> None:
     """What is reported is what a position says, action by action."""
-    rules = {"width": 6, "height": 5, "line_length": 3}
+    rules = {"width": 6, "height": 5, "line_length": 5 if game == "renju" else 3}
     position = Position(RuleSet.preset(game, **rules), opening)
     actions, expected = [], []
     while position.outcome is None and len(actions) < 60:
