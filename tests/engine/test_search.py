@@ -240,47 +240,51 @@ def test_an_open_three_loses_at_sight() -> None:
     assert rows.result(0).action == Position(FOUR).parse_action("f3")
 
 
-def children(position: Position) -> dict[str, tuple[int, int]]:
-    """Action -> (proof for seat A's code, edges) of the root's children after a wide search."""
-    batch = SearchBatch(1, SearchConfig(simulations=400, c_init=1e6), height=15, width=15)
+def child_after(rules: RuleSet, moves: str, position: Position | None = None) -> tuple[int, int]:
+    """(proof, edges) of the node that search makes for the last move, the first one that it tries.
+
+    The proof is 1 where seat A wins, 2 where B does, 0 where nobody is seen to.
+    """
+    *before, last = moves.split()
+    position = position or after(rules, " ".join(before))
+    point = position.parse_action(last)
+
+    class OneMove(UniformEvaluator):
+        def evaluate(self, planes, globals_, keys):  # type: ignore[no-untyped-def]
+            logits, values = super().evaluate(planes, globals_, keys)
+            logits[:, point] += 10
+            return logits, values
+
+    batch = SearchBatch(1, SearchConfig(simulations=1), height=rules.height, width=rules.width)
     batch.start(0, position, 0)
-    batch.run(UniformEvaluator())
-    table = batch.tree(0)
-    return {
-        position.action_name(int(row[1])): (int(row[5]), int(row[6]))
-        for row in table[1:]
-        if row[0] == 0
-    }
+    batch.run(OneMove())
+    assert batch.tree(0)[1, 1] == point
+    return int(batch.tree(0)[1, 5]), int(batch.tree(0)[1, 6])
 
 
 def test_one_threat_leaves_one_move_and_two_lose() -> None:
-    # Black has three in a row whose west end is closed, and two elsewhere.
-    found = children(after(FOUR, "b1 a1 c1 a6 c3 f6 d3 b6"))
-    assert found["d1"][1] == 1  # three: only e1 holds
-    assert found["b3"][0] == 1  # an open three: White is lost
-    assert found["f1"][1] > 1  # no threat: all moves
+    # Black has three stones in a row after d1, and an open three after b3.
+    assert child_after(FOUR, "b1 a1 c1 a6 d1") == (0, 1)
+    assert child_after(FOUR, "c3 a1 d3 a6 b3") == (1, 0)
+    assert child_after(FOUR, "c3 a1 d3 a6 f6") == (0, 36 - 5)
 
 
 def test_a_threat_that_a_capture_or_a_closed_end_answers_is_no_proof() -> None:
-    moves = "c3 a1 d3 a2 e3 b6"
     capturing = RuleSet.preset("irensei", size=7, line_length=4, gutter=0)
-    caro = RuleSet.preset("caro", size=9, line_length=4)
-    for rules in (capturing, caro):
-        position = after(rules, moves)
-        position.play("b7")
-        found = SearchBatch(1, SearchConfig(simulations=2), height=9, width=9)
-        found.start(0, position, 0)
-        found.run(UniformEvaluator())
-        assert found.tree(0)[1, 6] > 1 or found.tree(0)[1, 5] != 0
+    caro = RuleSet.preset("caro", size=7, line_length=4)
+    for rules, passes in ((capturing, 1), (caro, 0)):
+        assert child_after(rules, "c3 a1 d3 a6 b3") == (0, 49 - 5 + passes)
 
 
 def test_a_threat_on_a_forbidden_point_wins() -> None:
-    # Black must stop five at h8, where its stone would make an overline.
+    # White threatens h8, where a black stone would make an overline; then one that only fills it.
     rules = RuleSet.preset("renju")
-    black = ["e8", "f8", "g8", "i8", "j8", "k8"]
-    white = ["h4", "h5", "h6"]
-    position = Position.from_setup(rules, black=black, white=white, to_play="white")
-    assert children(position)["h7"] == (2, 0)
+    black = ["e8", "f8", "g8", "i8", "j8", "h3"]
+    position = Position.from_setup(rules, black=black, white=["h4", "h5", "h6"], to_play="white")
+    assert child_after(rules, "h7", position) == (2, 0)
+    black[1] = "a8"
+    position = Position.from_setup(rules, black=black, white=["h4", "h5", "h6"], to_play="white")
+    assert child_after(rules, "h7", position) == (0, 1)
 
 
 def test_without_proofs_nothing_is_seen_at_sight() -> None:
