@@ -17,6 +17,9 @@ from engine.features import GLOBALS, PLANES
 INPUTS = ("planes", "globals")
 OUTPUTS = ("policy_logits", "value_logits")
 
+BUCKET = 8
+"""Rows of a batch come in multiples of this, so that there are few shapes to plan memory for."""
+
 Floats = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 
@@ -28,8 +31,10 @@ class OnnxError(Exception):
 class OnnxEvaluator:
     """Judges positions with an exported network (`engine.evaluators.Evaluator`).
 
-    As in `model.evaluator.TorchEvaluator` the network always sees `batch_size` rows. It runs in
-    `threads` threads, which do not spin while they wait.
+    Calls are cut into parts of at most `batch_size` rows, and those padded to a multiple of
+    `BUCKET`: ONNX Runtime sums each row alike in all of them, so a position's result does not
+    depend on how many others are asked about with it. It runs in `threads` threads, which do not
+    spin while they wait.
     """
 
     def __init__(
@@ -74,8 +79,9 @@ class OnnxEvaluator:
         padded_planes, padded_globals = self._buffers[height, width]
         padded_planes[:count] = planes
         padded_globals[:count] = globals_
+        rows = min(self.batch_size, -(-count // BUCKET) * BUCKET)
         policy_logits, value_logits = self._session.run(
-            OUTPUTS, dict(zip(INPUTS, (padded_planes, padded_globals), strict=True))
+            OUTPUTS, dict(zip(INPUTS, (padded_planes[:rows], padded_globals[:rows]), strict=True))
         )
         return policy_logits[:count], _softmax(value_logits[:count])
 

@@ -9,7 +9,7 @@ from engine import Position, RuleSet
 from engine.features import features
 from engine.search import SearchBatch, SearchConfig
 from model.evaluator import TorchEvaluator
-from model.network import Network
+from model.network import PRESETS, Network
 from model.onnx_evaluator import OnnxEvaluator
 from model.onnx_graph import onnx_network
 from tests.model.material import GAMES, IRENSEI, some_positions, wild_network
@@ -57,6 +57,17 @@ def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
             some = evaluator.evaluate(planes[rows], globals_[rows], keys[rows])
             np.testing.assert_array_equal(some[0], logits[rows])
             np.testing.assert_array_equal(some[1], values[rows])
+
+
+@pytest.mark.parametrize("preset", ["b2c16", "b4c32"])
+def test_a_row_s_answer_does_not_depend_on_the_bucket(preset: str) -> None:
+    network = onnx_network(wild_network(PRESETS[preset]))
+    planes, globals_, keys = arrays(40)
+    logits, values = OnnxEvaluator(network, batch_size=40).evaluate(planes, globals_, keys)
+    for batch_size in (1, 3, 8, 16, 32):
+        some = OnnxEvaluator(network, batch_size=batch_size).evaluate(planes, globals_, keys)
+        np.testing.assert_array_equal(some[0], logits)
+        np.testing.assert_array_equal(some[1], values)
 
 
 def test_several_board_sizes_take_turns(make: Any) -> None:
