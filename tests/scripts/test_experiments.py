@@ -13,8 +13,9 @@ from scripts.gtp_game import GtpProgram, play_game
 from selfplay.records import read_records
 
 EXPERIMENTS = ("irensei", "connect-go", "renju-soosorv8", "gomoku-swap2", "family")
-#: Little play before learning begins, so that two minutes show whether losses fall.
-SHORT = ["loop.warmup=500", "loop.publish_steps=20", "loop.rate_versions=0", "stop.minutes=2"]
+#: Little play before learning begins and small steps, so that two minutes show whether losses fall.
+SHORT = ["loop.warmup=200", "loop.publish_steps=10", "loop.rate_versions=0", "stop.minutes=2"]
+SHORT += ["learner.batch_size=32", "learner.warmup_steps=10"]
 
 
 @pytest.mark.slow
@@ -28,7 +29,7 @@ def test_two_minutes(experiment: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     run = tmp_path / "smoke"
     losses = curve(run / "logs", "learn/loss")
-    assert len(losses) >= 4
+    assert len(losses) >= 2
     assert losses[-1] < losses[0], losses
     for record in read_records(run / "records"):
         answer = judge(json.loads(record.to_line()))
