@@ -160,18 +160,21 @@ def test_copy_undo_and_replay_agree(rules: RuleSet, opening: str) -> None:
 
 
 @every_game
-def test_a_stone_and_what_it_captures_make_the_next_board(rules: RuleSet, opening: str) -> None:
+def test_a_stone_and_what_it_takes_make_the_next_board(rules: RuleSet, opening: str) -> None:
     rng = random.Random(2)
     position = Position(rules, opening)
     while position.outcome is None and position.ply < PLIES:
         expected = position.board.reshape(-1).copy()
-        colour = {"black": 1, "white": 2}[position.to_play]
+        colour, offers = {"black": 1, "white": 2}[position.to_play], position.phase == "offer"
         action = int(rng.choice(position.legal_actions()))
         ply = position.play(action)
-        if action < rules.points:
+        if action < rules.points and not offers:
             expected[action] = colour
         expected[ply.captured] = 0
-        assert np.array_equal(position.board.reshape(-1), expected)
+        board = position.board.reshape(-1)
+        changed = np.flatnonzero(board != expected)
+        assert set(changed) <= set(ply.switched)
+        assert (board[changed] + expected[changed] == 3).all()
 
 
 # -- keys ----------------------------------------------------------------------------------------
@@ -275,7 +278,8 @@ def check_line(position: Position, outcome: Outcome, winner: str) -> None:
         maker = other(winner) if outcome.reason == "overline" else winner
         stones = position.board.reshape(-1)[list(outcome.line)]
         assert set(stones) == {1 if maker == "black" else 2}
-        assert position.actions[-1] in outcome.line
+        switched = position.rules.capture == "switch"  # then any stone may have made it
+        assert position.actions[-1] in outcome.line or switched
         assert list(outcome.line) == sorted(set(outcome.line))
 
 
