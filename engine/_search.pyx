@@ -249,7 +249,14 @@ cdef int _select_gumbel(const Tree *tree, const Settings *settings) noexcept nog
         distance = 0 if visits == wanted else 1 + visits
         if distance < best_distance or (distance == best_distance and score > best_score):
             best, best_distance, best_score = edge, distance, score
+    # -1: all that were considered are proven lost.
     return best
+
+
+cdef int _block(const Tree *tree, const Node *root) noexcept nogil:
+    # The root's edge that stops the opponent's threat, while it has not been visited; else -1.
+    cdef int edge = _edge_of(&tree.arena, root, tree.rules.point_of[root.forced])
+    return edge if edge >= root.visited else -1
 
 
 # --- results ------------------------------------------------------------------------------------
@@ -345,9 +352,12 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
         if node.proof and at:
             _back_up(arena, at, _proven_value(node.proof))
             return SCORED
+        edge = -1
         if at == 0 and tree.considered_count:
             edge = _select_gumbel(tree, settings)
-        else:
+        elif at == 0 and node.forced:
+            edge = _block(tree, node)
+        if edge < 0:
             edge = _select(arena, node, settings)
         depth[0] += 1
         if edge < node.visited:
@@ -409,13 +419,18 @@ cdef void _judge_at_sight(const Rules *rules, const Position *position, Node *no
         node.state = EXPANDED
 
 
-cdef void _take_the_win(Tree *tree) noexcept nogil:
-    # Visits the root's winning move, if it has one: the search ends there.
+cdef void _judge_root(Tree *tree) noexcept nogil:
+    # Visits the root's winning move, if it has one: the search ends there. Otherwise notes the move
+    # that stops a threat, to be visited first.
     cdef Arena *arena = &tree.arena
     cdef Node *root = &arena.nodes[0]
-    cdef int cell = _winning_move(tree.rules, tree.root)
+    cdef int cell = _winning_move(tree.rules, tree.root), threat = 0
     cdef uint32_t child
     if not cell or arena.node_count == arena.node_capacity:
+        if _must_block(tree.rules, tree.root) and winning_cells(
+            tree.rules, tree.root, BLACK + WHITE - tree.root.to_play, 2, &threat
+        ) == 1:
+            root.forced = threat
         return
     child = _visit_edge(arena, 0, _edge_of(arena, root, tree.rules.point_of[cell]), root.seat)
     arena.nodes[child].state = EXPANDED
@@ -651,7 +666,7 @@ cdef class SearchCore:
                 tree = &self.trees[self.row_trees[row]]
                 _expand(tree, self.row_nodes[row], &logits[row, 0], values[row])
                 if self.settings.solver and self.row_nodes[row] == 0:
-                    _take_the_win(tree)
+                    _judge_root(tree)
         for row in range(self.rows):
             if self.row_nodes[row] == 0:
                 roots.append(self.row_trees[row])

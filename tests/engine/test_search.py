@@ -42,7 +42,7 @@ def test_fingerprint_of_the_whole_search() -> None:
     assert fingerprint() == FINGERPRINT
 
 
-FINGERPRINT = "d48961cb68305355"
+FINGERPRINT = "6b6e310274e86a46"
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
@@ -285,6 +285,17 @@ def test_a_threat_on_a_forbidden_point_wins() -> None:
     black[1] = "a8"
     position = Position.from_setup(rules, black=black, white=["h4", "h5", "h6"], to_play="white")
     assert child_after(rules, "h7", position) == (0, 1)
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_a_root_that_must_block_does(kind: str) -> None:
+    # A closed four on 15x15, where uniform priors would hardly come upon the one answer.
+    position = after(RuleSet.preset("gomoku"), "h8 a1 i8 a15 j8 g8 k8")
+    result = search(position, SearchConfig(kind=kind, simulations=64))
+    assert len(result.actions) == 225 - 7
+    assert result.proven is None
+    if kind == "puct":
+        assert result.action == position.parse_action("l8")
 
 
 def test_without_proofs_nothing_is_seen_at_sight() -> None:
