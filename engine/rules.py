@@ -185,11 +185,14 @@ class RuleSet:
     def gomocup_rule(self) -> int | None:
         """The number of these win rules in the Gomocup protocol; None where it has none for them.
 
-        The board's size is free; passing is not a part of the protocol and does not matter.
+        The board's size is free; passing is not a part of the protocol and does not matter, nor
+        does whether a forbidden move is refused or loses.
         """
         for name, number in GOMOCUP_RULES.items():
             same: dict[str, Any] = {"name": self.name, "width": self.width, "height": self.height}
             same |= {"passing": self.passing, "pass_after": self.pass_after}
+            if self.forbidden == "loss" and PRESETS[name].forbidden == "illegal":
+                same["forbidden"] = "loss"
             if self == dataclasses.replace(PRESETS[name], **same):
                 return number
         return None

@@ -6,9 +6,10 @@ game of its own; together they share the entry's weight evenly.
 """
 
 import itertools
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine import RuleError, RuleSet
@@ -46,6 +47,12 @@ def write_out(mixture: Mapping[str, Mapping[str, Any]]) -> list[GameChoice]:
 
 
 def _games(entry: Mapping[str, Any], room: int) -> list[GameChoice]:
+    known = [item.name for item in fields(MixtureEntry)]
+    for name in entry:
+        if name not in known:
+            raise RuleError(f"{name}: no such key; the keys are {', '.join(known)}")
+    if not 0 < entry["weight"] < math.inf:
+        raise RuleError(f"weight: {entry['weight']} is not positive")
     rules = {str(name): _values(value) for name, value in entry["rules"].items()}
     openings = [opening(str(name)) for name in _values(entry["opening"])]
     combinations = list(itertools.islice(itertools.product(*rules.values()), room + 1))

@@ -56,7 +56,8 @@ def test_every_combination_shares_the_weight() -> None:
         ({"preset": "mnk", "rules": {"size": "9..8"}}, "mixture.it: '9..8' names no value"),
         ({"preset": "mnk", "opening": []}, r"mixture.it: \[\] names no value"),
         ({"preset": "mnk", "opening": "swap-3"}, "mixture.it: opening: 'swap-3' is not one of"),
-        ({"preset": "gomoku", "weight": -1.0}, "mixture.it: games: the weight -1.0 of gomoku"),
+        ({"preset": "gomoku", "weight": -1.0}, "mixture.it: weight: -1.0 is not positive"),
+        ({"preset": "gomoku", "wieght": 2}, "mixture.it: wieght: no such key; the keys are preset"),
         (
             {"preset": "renju", "rules": {"size": "8..9"}, "opening": "rif"},
             "mixture.it: opening: rif places a stone in the central 1x1: .* not 8x8",
