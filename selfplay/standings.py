@@ -215,16 +215,19 @@ def _estimate(estimate: Estimate | None) -> dict[str, float | None]:
 
 
 def overview(results: Mapping[str, GauntletResult]) -> Table:
-    """Several games side by side: a column for each, each player's Elo in it, and their mean."""
+    """Several games one below the other: each player's Elo in each, and its mean over them."""
     anchors = list(dict.fromkeys(result.anchor for result in results.values()))
+    players = list(dict.fromkeys(name for result in results.values() for name in result.players))
     table = Table(title=f"Elo by game, {', '.join(anchors)} at 0", box=box.SIMPLE_HEAD)
-    table.add_column("player", overflow="fold")
-    for name in (*results, "mean"):
-        table.add_column(name, justify="right")
-    players = dict.fromkeys(name for result in results.values() for name in result.players)
+    table.add_column("game", no_wrap=True)
+    for player in players:
+        table.add_column(player, justify="right", overflow="fold")
+    for game, result in results.items():
+        table.add_row(game, *(str(result.rating(player) or "-") for player in players))
+    means = []
     for player in players:
         found = [result.rating(player) for result in results.values()]
         rated = [estimate.elo for estimate in found if estimate is not None]
-        mean = f"{sum(rated) / len(rated):+.0f}" if rated else "-"
-        table.add_row(player, *(str(each) if each else "-" for each in found), mean)
+        means.append(f"{sum(rated) / len(rated):+.0f}" if rated else "-")
+    table.add_row("mean", *means)
     return table
