@@ -188,6 +188,17 @@ _STONE_6 = Phase(name="stone-6", actor="owner", point="play")
 _STONE_5 = Phase(name="stone-5", actor="owner", point="stone-6")
 
 
+def _two_fifth_moves_phases(**stones: str) -> tuple[Phase, ...]:
+    """One swap, then two fifth moves; `stones` as in `_renju_stones`."""
+    return (
+        *_renju_stones("choose", **stones),
+        _choose("choose", "B", "stone-4"),
+        Phase(name="stone-4", actor="owner", point="offer"),
+        *_fifth_moves(2),
+        PLAY,
+    )
+
+
 def _announce(actor: str, most: int, one: str, several: str) -> Phase:
     """A seat announces the number of fifth moves."""
     numbers = {str(number): several for number in range(2, most + 1)}
@@ -290,24 +301,12 @@ OPENINGS: dict[str, Opening] = {
         Opening(
             name="renju-swap",
             source="renju's swap rule (world championships 1989-1995): 24 of the 26 openings",
-            phases=(
-                *_renju_stones("choose", second="B", third="central-5-near-corners"),
-                _choose("choose", "B", "stone-4"),
-                Phase(name="stone-4", actor="owner", point="offer"),
-                *_fifth_moves(2),
-                PLAY,
-            ),
+            phases=_two_fifth_moves_phases(second="B", third="central-5-near-corners"),
         ),
         Opening(
             name="rif",
             source="RIF International Rules of Renju (1996), section 4: two fifth moves",
-            phases=(
-                *_renju_stones("choose"),
-                _choose("choose", "B", "stone-4"),
-                Phase(name="stone-4", actor="owner", point="offer"),
-                *_fifth_moves(2),
-                PLAY,
-            ),
+            phases=_two_fifth_moves_phases(),
         ),
         Opening(
             name="yamaguchi",
