@@ -146,7 +146,7 @@ def choose_games(
     Of these the first of each preset and opening. Raises UsageError where that leaves none,
     RuleError for impossible rules.
     """
-    from selfplay.players import describe
+    from selfplay.players import describe, one_of_each
 
     lists = [player.games for player in players if player.games is not None]
     known = [game for game in (lists[0] if lists else []) if all(game in each for each in lists)]
@@ -163,10 +163,7 @@ def choose_games(
     elif not known:
         names = "; ".join(describe(*game) for each in lists for game in each[:3])
         raise UsageError(f"the players have no such game in common ({names}); give --game")
-    first: dict[tuple[str, str], Game] = {}
-    for game in known:
-        first.setdefault((game[0].name, game[1]), game)
-    return list(first.values())
+    return one_of_each(known)
 
 
 def _override(text: str) -> tuple[str, Any]:

@@ -26,7 +26,7 @@ from model.targets import make_batch
 from selfplay.cluster import Chunk, ClusterConfig, Workers, WorkerSpec, start_workers
 from selfplay.gauntlet import Gauntlet, GauntletConfig
 from selfplay.metrics import Metrics
-from selfplay.players import checkpoint_player, game_folder
+from selfplay.players import Game, checkpoint_player, game_folder, one_of_each
 from selfplay.ratings import Estimate
 from selfplay.records import RecordLog
 from selfplay.replay import ReplayBuffer, ReplayConfig
@@ -107,12 +107,9 @@ class RunConfig:
         return max(choice.rules.width for choice in self.games)
 
     @property
-    def rated_games(self) -> list[GameChoice]:
+    def rated_games(self) -> list[Game]:
         """The games that ratings are played in: the first of each preset and opening."""
-        first: dict[tuple[str, str], GameChoice] = {}
-        for choice in self.games:
-            first.setdefault((choice.rules.name, choice.opening), choice)
-        return list(first.values())
+        return one_of_each((choice.rules, choice.opening) for choice in self.games)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -367,16 +364,16 @@ class Loop:
         device = str(self.learner.device)
         names = dict.fromkeys([anchor, *map(checkpoint_name, opponents), newest])
         estimates: dict[str, Estimate] = {}
-        for choice in config.rated_games:
+        for rules, opening in config.rated_games:
             gauntlet = Gauntlet(
                 [
                     checkpoint_player(self.checkpoints / name, search, device=device)
                     for name in names
                 ],
                 config.gauntlet,
-                self.folder.folder("gauntlet") / game_folder(choice.rules, choice.opening),
-                rules=choice.rules,
-                opening=choice.opening,
+                self.folder.folder("gauntlet") / game_folder(rules, opening),
+                rules=rules,
+                opening=opening,
                 pairs=[(newest, checkpoint_name(opponent)) for opponent in opponents],
                 anchor=anchor,
             )
@@ -384,7 +381,7 @@ class Loop:
             estimate = result.rating(newest)
             if self._stop() or estimate is None:
                 return
-            estimates[f"{choice.rules.name}/{choice.opening}"] = estimate
+            estimates[f"{rules.name}/{opening}"] = estimate
         self.note_rating(estimates)
 
     def note_rating(self, estimates: dict[str, Estimate]) -> None:

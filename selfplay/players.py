@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,14 @@ def mcts_player(simulations: int, *, name: str = "") -> Player:
         temperature=0.1,
         identity={"kind": "mcts", "search": dataclasses.asdict(search)},
     )
+
+
+def one_of_each(games: Iterable[Game]) -> list[Game]:
+    """The first game of each preset and opening."""
+    first: dict[tuple[str, str], Game] = {}
+    for rules, opening in games:
+        first.setdefault((rules.name, opening), (rules, opening))
+    return list(first.values())
 
 
 def game_folder(rules: RuleSet, opening: str) -> str:
