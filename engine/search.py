@@ -64,6 +64,8 @@ class SearchConfig:
         ):
             if getattr(self, field) < low:
                 raise ValueError(f"search.{field}: {getattr(self, field)} is less than {low}")
+        if self.arena_nodes == 1:
+            raise ValueError("search.arena_nodes: 1 has no room for a move; give 0, or 2 and more")
         if not 0 <= self.noise_fraction <= 1:
             raise ValueError(f"search.noise_fraction: {self.noise_fraction} is outside 0..1")
         for field in ("c_base", "noise_alpha_total"):

@@ -427,6 +427,8 @@ def test_impossible_configurations_are_refused(field: str) -> None:
         SearchConfig(**{field: 0})
     with pytest.raises(ValueError, match="kind"):
         SearchConfig(kind="alphabeta")
+    with pytest.raises(ValueError, match=r"search\.arena_nodes: 1 has no room"):
+        SearchConfig(arena_nodes=1)
 
 
 # --- Gumbel ---------------------------------------------------------------------------------------
