@@ -44,6 +44,11 @@ cdef int judge_lines(const Rules *rules, const Position *position, int cell,
 cdef int winning_cells(const Rules *rules, const Position *position, int colour, int limit,
                        int *cell) noexcept nogil
 
+# As `winning_cells` with a limit of 2, but only those that owe it to one stone: on the lines through
+# it, next to the run that it stands in. A stone on the board makes no others.
+cdef int winning_cells_by(const Rules *rules, const Position *position, int stone,
+                          int *cell) noexcept nogil
+
 # What a placement would do without doing it: whether it would be suicide, how many stones it would
 # remove, and the key of the stones afterwards (only computed where `wants_key`).
 cdef struct Effect:

@@ -256,6 +256,31 @@ cdef int winning_cells(const Rules *rules, const Position *position, int colour,
     return count
 
 
+cdef int winning_cells_by(const Rules *rules, const Position *position, int stone,
+                          int *cell) noexcept nogil:
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef int colour = colours[stone], i, step, ahead, behind, beyond, count = 0
+    for i in range(8):
+        step = rules.directions[i >> 1] if i & 1 else -rules.directions[i >> 1]
+        ahead = behind = 1              # steps from the stone to the ends of its run
+        while colours[stone + ahead * step] == colour:
+            ahead += 1
+        if colours[stone + ahead * step] != EMPTY:
+            continue
+        while colours[stone - behind * step] == colour:
+            behind += 1
+        beyond = ahead + 1
+        while colours[stone + beyond * step] == colour:
+            beyond += 1
+        if (beyond + behind - 1 >= rules.line_length
+                and judge_lines(rules, position, stone + ahead * step, colour) == LINE_WINS):
+            cell[0] = stone + ahead * step
+            count += 1
+            if count == 2:
+                break
+    return count
+
+
 cdef inline bint _is_blocked(const uint8_t *colours, int end, int other_end,
                              int colour) noexcept nogil:
     return colours[end] == BLACK + WHITE - colour and colours[other_end] == BLACK + WHITE - colour

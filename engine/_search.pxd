@@ -14,11 +14,12 @@ cdef struct Node:                   # 36 bytes
     float visited_prior             # prior mass of the visited edges
     uint16_t edges                  # legal actions
     uint16_t visited                # edges first .. first+visited-1 have a child
-    uint16_t forced                 # the only cell that does not lose at once, 0: not known
+    uint16_t forced                 # the only cell that does not lose at once, 0: none known
     uint16_t in_flight              # simulations at or below it that wait for the network
     uint8_t seat                    # who acts
     uint8_t state                   # FRESH, WAITING or EXPANDED
     uint8_t proof                   # UNPROVEN, or the result with best play
+    uint8_t sighted                 # bool: the opponent threatens to win at `forced` and nowhere else
 
 cdef struct Arena:                  # nodes and edges of one tree; indices, so that it can be moved
     Node *nodes
@@ -35,6 +36,7 @@ cdef struct Tree:
     const Rules *rules
     Position *root
     History *history                # of the game up to the root; a descent pushes and pops
+    uint16_t last                   # cell of the stone that led to the root, 0: unknown or none
     const int32_t *canvas           # action -> network action under the tree's symmetry
     int32_t opening                 # the opening's number in the features
     int32_t budget                  # simulations wanted at the root

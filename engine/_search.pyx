@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from engine._board cimport winning_cells
+from engine._board cimport winning_cells, winning_cells_by
 from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
 from engine._position cimport (
     PositionCore, history_copy, history_free, history_new, history_pop, legal_actions, play,
@@ -23,7 +23,7 @@ from engine._position cimport (
 )
 from engine._types cimport (
     BLACK, LEGAL, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules, SEAT_A,
-    WHITE,
+    WHITE, colours_of,
 )
 
 cdef enum:                      # Node.state
@@ -335,13 +335,22 @@ cdef bint _is_finished(const Tree *tree, const Settings *settings) noexcept nogi
     return tree.active and not tree.arena.nodes[0].in_flight and not _wants_more(tree, settings)
 
 
+cdef inline int _play(const Tree *tree, Position *position, int action) noexcept nogil:
+    # Returns the cell of the stone placed, if that is all that has changed on the board; else 0.
+    cdef int stones = position.stones
+    play(tree.rules, position, tree.history, action)
+    return tree.rules.cell_of[action] if (
+        action < tree.rules.points and position.stones == stones + 1 and not tree.rules.switches
+    ) else 0
+
+
 cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint32_t *leaf,
                   uint64_t *depth) noexcept nogil:
     # One simulation down to its end; `position` is left there where the end is a leaf.
     cdef Arena *arena = &tree.arena
     cdef Node *node
     cdef uint32_t at = 0, below
-    cdef int edge
+    cdef int edge, last = tree.last, before = 0
     memcpy(position, tree.root, tree.rules.position_bytes)
     arena.nodes[0].in_flight += 1
     while arena.nodes[at].state != FRESH:
@@ -360,12 +369,13 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
         if edge < 0:
             edge = _select(arena, node, settings)
         depth[0] += 1
+        before = last
         if edge < node.visited:
             below = arena.children[node.first + edge]
             if arena.nodes[below].state == EXPANDED and not arena.nodes[below].proof:
-                play(tree.rules, position, tree.history, arena.actions[node.first + edge])
+                last = _play(tree, position, arena.actions[node.first + edge])
         else:
-            play(tree.rules, position, tree.history, arena.actions[node.first + edge])
+            last = _play(tree, position, arena.actions[node.first + edge])
             below = _visit_edge(arena, at, edge, position.seat)
             if position.reason != RUNNING:
                 arena.nodes[below].state = EXPANDED
@@ -373,7 +383,7 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
                     DRAWN if position.winner == NOBODY else A_WINS + position.winner
                 )
             elif settings.solver:
-                _judge_at_sight(tree.rules, position, &arena.nodes[below])
+                _judge_at_sight(tree.rules, position, &arena.nodes[below], node, last, before)
             if settings.solver and arena.nodes[below].proof:
                 _prove_upwards(arena, below)
         at = below
@@ -382,17 +392,12 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
     return LEAF
 
 
-cdef int _winning_move(const Rules *rules, const Position *position) noexcept nogil:
-    # A cell where the seat to act completes a line that wins, 0 if there is none. Such a placement
-    # is legal whatever else it does: neither suicide nor repetition nor a foul forbids it.
+cdef bint _may_complete(const Rules *rules, const Position *position) noexcept nogil:
+    # Whether the seat to act places a stone of its own where it likes. One that completes a line is
+    # legal whatever else it does: neither suicide nor repetition nor a foul forbids it.
     cdef int owner = position.black_seat if position.to_play == BLACK else 1 - position.black_seat
-    cdef int cell = 0
-    if not rules.phases[position.phase].plain or owner != position.seat:
-        return 0
-    if rules.phases[position.phase].after_point < 0:
-        return 0
-    winning_cells(rules, position, position.to_play, 1, &cell)
-    return cell
+    return (rules.phases[position.phase].plain and owner == position.seat
+            and rules.phases[position.phase].after_point >= 0)
 
 
 cdef bint _must_block(const Rules *rules, const Position *position) noexcept nogil:
@@ -402,19 +407,35 @@ cdef bint _must_block(const Rules *rules, const Position *position) noexcept nog
             and position.phase == rules.play_phase and not position.passes)
 
 
-cdef void _judge_at_sight(const Rules *rules, const Position *position, Node *node) noexcept nogil:
+cdef void _judge_at_sight(const Rules *rules, const Position *position, Node *node,
+                          const Node *parent, int last, int before) noexcept nogil:
     # Who can complete a line wins; who faces two such threats loses, and one must be blocked.
+    # `last` and `before` are the cells of the last two stones, 0 where unknown or where a turn did
+    # more than place one. The seat to act had no winning cell a turn ago, else the search would not
+    # be here: what it has now it owes to its stone `before`, and its opponent to `last`.
     cdef int cell = 0, threats = 0
-    if _winning_move(rules, position):
+    cdef bint wins = False
+    if _may_complete(rules, position):
+        if last and parent.sighted:
+            wins = parent.forced and parent.forced != last
+        elif last and before:
+            wins = (colours_of(rules, position)[before] == position.to_play
+                    and winning_cells_by(rules, position, before, &cell))
+        else:
+            wins = winning_cells(rules, position, position.to_play, 1, &cell)
+    if wins:
         node.proof = A_WINS + position.seat
     elif _must_block(rules, position):
-        threats = winning_cells(rules, position, BLACK + WHITE - position.to_play, 2, &cell)
+        if last and parent.sighted:
+            threats = winning_cells_by(rules, position, last, &cell)
+        else:
+            threats = winning_cells(rules, position, BLACK + WHITE - position.to_play, 2, &cell)
         if threats == 2 or threats == 1 and verdict(
             rules, position, NULL, rules.point_of[cell]
         ) != LEGAL:
             node.proof = A_WINS + 1 - position.seat
-        elif threats == 1:
-            node.forced = cell
+        node.sighted = True
+        node.forced = cell
     if node.proof:
         node.state = EXPANDED
 
@@ -424,13 +445,16 @@ cdef void _judge_root(Tree *tree) noexcept nogil:
     # that stops a threat, to be visited first.
     cdef Arena *arena = &tree.arena
     cdef Node *root = &arena.nodes[0]
-    cdef int cell = _winning_move(tree.rules, tree.root), threat = 0
+    cdef int cell = 0, threat = 0
     cdef uint32_t child
+    if _may_complete(tree.rules, tree.root):
+        winning_cells(tree.rules, tree.root, tree.root.to_play, 1, &cell)
     if not cell or arena.node_count == arena.node_capacity:
-        if _must_block(tree.rules, tree.root) and winning_cells(
-            tree.rules, tree.root, BLACK + WHITE - tree.root.to_play, 2, &threat
-        ) == 1:
-            root.forced = threat
+        if _must_block(tree.rules, tree.root):
+            root.sighted = winning_cells(
+                tree.rules, tree.root, BLACK + WHITE - tree.root.to_play, 2, &threat
+            ) < 2
+            root.forced = threat if root.sighted else 0
         return
     child = _visit_edge(arena, 0, _edge_of(arena, root, tree.rules.point_of[cell]), root.seat)
     arena.nodes[child].state = EXPANDED
@@ -553,6 +577,7 @@ cdef class SearchCore:
         if history_copy(position.history, tree.history) < 0:
             raise MemoryError
         tree.active = True
+        tree.last = 0
         self._plant(tree)
 
     cdef void _plant(self, Tree *tree) noexcept nogil:
@@ -579,7 +604,7 @@ cdef class SearchCore:
         cdef int edge = _edge_of(arena, &arena.nodes[0], action)
         cdef Arena emptied
         tree.considered_count = 0
-        play(tree.rules, tree.root, tree.history, action)
+        tree.last = _play(tree, tree.root, action)
         if (keep and 0 <= edge < arena.nodes[0].visited and tree.root.reason == RUNNING
                 and _is_searched(arena, edge)):
             _move_subtree(arena, arena.children[arena.nodes[0].first + edge], &self.spare)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from engine.rules import RuleError, RuleSet
+from engine.rules import MIN_SIDE, RuleError, RuleSet, similar
 
 #: Who acts in a phase: a fixed seat, the seat that did not act last, the owner of the colour that
 #: is placed next, or the owner of a colour.
@@ -83,21 +83,24 @@ class Opening:
                     )
 
     def check(self, rules: RuleSet) -> None:
-        """Raise `RuleError` where the protocol cannot be played on this board."""
-        for phase in self.phases:
-            kind, _, number = phase.where.partition("-")
-            if kind == "anywhere":
-                continue
-            side = int(number.partition("-")[0])
-            least = side + 2 if kind == "outside" else max(side, 3)
-            sides = (rules.width, rules.height)
-            if min(sides) < least or any(length % 2 == 0 for length in sides):
-                within = "outside" if kind == "outside" else "in"
-                raise RuleError(
-                    f"opening: {self.name} places a stone {within} the central {side}x{side}: it"
-                    f" needs a board of odd sides of at least {least}, not"
-                    f" {rules.width}x{rules.height}"
-                )
+        """Raise `RuleError`, naming the smallest board, where the protocol does not fit on this."""
+        where = max((phase.where for phase in self.phases), key=_least_side)
+        least, sides = _least_side(where), (rules.width, rules.height)
+        if least and (min(sides) < least or any(side % 2 == 0 for side in sides)):
+            kind, side = where.split("-")[:2]
+            raise RuleError(
+                f"opening: {self.name} places a stone {'outside' if kind == 'outside' else 'in'} the"
+                f" central {side}x{side}: it needs a board of odd sides of at least {least}, not"
+                f" {rules.width}x{rules.height}"
+            )
+
+
+def _least_side(where: str) -> int:
+    """Sides of the smallest board that has one of `REGIONS`; 0: every board has it."""
+    if where == "anywhere":
+        return 0
+    kind, side = where.split("-")[:2]
+    return int(side) + 2 if kind == "outside" else max(int(side), MIN_SIDE)
 
 
 #: Normal play; whether `pass` is allowed there is a rule of the game, not of the opening.
@@ -329,7 +332,7 @@ OPENINGS: dict[str, Opening] = {
 }
 
 #: Names as messages list them.
-OPENING_NAMES = ", ".join(
+OPENING_NAMES = tuple(
     f"{base}-N" if (base := name.partition("-")[0]) in _NUMBERED else name for name in OPENINGS
 )
 
@@ -351,7 +354,9 @@ def opening(name: str) -> Opening:
         if re.fullmatch(r"[1-9][0-9]?", digits) and int(digits) <= MOST_OFFERS:
             return _numbered(base, int(digits))
         raise RuleError(f"opening: {name!r}: {base}-N needs a number N from 1 to {MOST_OFFERS}")
-    raise RuleError(f"opening: {name!r} is not one of {OPENING_NAMES}")
+    raise RuleError(
+        f"opening: {name!r} is not one of {', '.join(OPENING_NAMES)}{similar(name, OPENING_NAMES)}"
+    )
 
 
 def opening_number(name: str) -> int:

@@ -8,7 +8,8 @@ a game's name.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 MIN_SIDE = 3
@@ -41,6 +42,12 @@ REASONS = (
 
 class RuleError(ValueError):
     """A rule set, game or opening that cannot exist; the message says which field and why."""
+
+
+def similar(name: object, names: Iterable[str]) -> str:
+    """The end of a message about a name: those that look like it; empty where none does."""
+    close = difflib.get_close_matches(str(name), names)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +145,12 @@ class RuleSet:
             self._check_needs("forbidden", "gutter", 0)
             self._check_needs("forbidden", "overline", "black-exact")
             self._check_needs("forbidden", "line_length", 5)
+            for side in ("width", "height"):
+                if getattr(self, side) < self.line_length:
+                    raise RuleError(
+                        f"rules.{side}: {getattr(self, side)} is less than 5, which renju's"
+                        f" forbidden moves need (rules.forbidden is {self.forbidden!r})"
+                    )
 
     def _check_passing(self) -> None:
         if self.pass_tiebreak:
@@ -167,7 +180,10 @@ class RuleSet:
     def _check_choice(self, field: str, choices: tuple[str, ...]) -> None:
         value = getattr(self, field)
         if value not in choices:
-            raise RuleError(f"rules.{field}: {value!r} is not one of {', '.join(choices)}")
+            raise RuleError(
+                f"rules.{field}: {value!r} is not one of {', '.join(choices)}"
+                f"{similar(value, choices)}"
+            )
 
     @property
     def points(self) -> int:
@@ -204,7 +220,9 @@ class RuleSet:
         Raises `RuleError` for an unknown preset, an unknown field or an impossible combination.
         """
         if name not in PRESETS:
-            raise RuleError(f"game: {name!r} is not one of {', '.join(PRESETS)}")
+            raise RuleError(
+                f"game: {name!r} is not one of {', '.join(PRESETS)}{similar(name, PRESETS)}"
+            )
         fields = dict(overrides)
         if fields.get("name", name) != name:
             raise RuleError(f"rules.name: {fields['name']!r} is not the game's name, {name!r}")
@@ -215,11 +233,12 @@ class RuleSet:
             if "width" in fields or "height" in fields:
                 raise RuleError("rules.size: give either size or width and height, not both")
             fields["width"] = fields["height"] = fields.pop("size")
-        known = {field.name for field in dataclasses.fields(cls)}
+        known = sorted({"size", *(field.name for field in dataclasses.fields(cls))})
         for field in fields:
             if field not in known:
                 raise RuleError(
-                    f"rules.{field}: no such rule; the rules are {', '.join(sorted(known))}"
+                    f"rules.{field}: no such rule; the rules are {', '.join(known)}"
+                    f"{similar(field, known)}"
                 )
         return dataclasses.replace(PRESETS[name], **fields)
 
