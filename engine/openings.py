@@ -88,9 +88,10 @@ class Opening:
         least, sides = _least_side(where), (rules.width, rules.height)
         if least and (min(sides) < least or any(side % 2 == 0 for side in sides)):
             kind, side = where.split("-")[:2]
+            within = "outside" if kind == "outside" else "in"
             raise RuleError(
-                f"opening: {self.name} places a stone {'outside' if kind == 'outside' else 'in'} the"
-                f" central {side}x{side}: it needs a board of odd sides of at least {least}, not"
+                f"opening: {self.name} places a stone {within} the central {side}x{side}: it"
+                f" needs a board of odd sides of at least {least}, not"
                 f" {rules.width}x{rules.height}"
             )
 

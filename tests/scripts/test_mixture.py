@@ -60,7 +60,7 @@ def test_every_combination_shares_the_weight() -> None:
         ({"preset": "gomoku", "wieght": 2}, "mixture.it: wieght: no such key; the keys are preset"),
         (
             {"preset": "renju", "rules": {"size": "8..9"}, "opening": "rif"},
-            "mixture.it: opening: rif places a stone in the central 1x1: .* not 8x8",
+            "mixture.it: opening: rif places a stone in the central 5x5: .* not 8x8",
         ),
         (
             {"preset": "mnk", "rules": {"width": "3..25", "height": "3..25", "ply_limit": "1..9"}},
