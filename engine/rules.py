@@ -73,7 +73,8 @@ class RuleSet:
     #: at both of its ends (Caro); the edge of the board does not close an end.
     unblocked: bool = False
     #: Black's forbidden moves - double-three, double-four, overline (RIF International Rules of
-    #: Renju, sections 3 and 9) - do not exist ("none"), cannot be played ("illegal") or lose.
+    #: Renju, sections 3 and 9) - do not exist ("none"), cannot be played ("illegal") or lose. They
+    #: are patterns of five, so the board's sides are at least 5.
     forbidden: str = "none"
     #: "none"; "remove": chains without liberties leave the board, as in Go; "switch": they become
     #: the other colour (Connect Go).
