@@ -39,6 +39,7 @@ cdef struct Tree:
     uint16_t last                   # cell of the stone that led to the root, 0: unknown or none
     const int32_t *canvas           # action -> network action under the tree's symmetry
     int32_t opening                 # the opening's number in the features
+    uint64_t salt                   # tells its evaluations in the cache from other trees'
     int32_t budget                  # simulations wanted at the root
     uint8_t active                  # bool: has a position
     uint8_t full                    # bool: the arena had no room for another node
@@ -63,6 +64,7 @@ cdef struct Statistics:
     uint64_t simulations
     uint64_t evaluations            # rows of batches
     uint64_t terminals              # simulations that ended in a finished or proven position
+    uint64_t cached                 # simulations that the cache answered
     uint64_t collisions             # descents that met a leaf in flight
     uint64_t full                   # times that an arena was found full
     uint64_t depth                  # sum over simulations

@@ -16,6 +16,9 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from engine._board cimport winning_cells, winning_cells_by
+from engine._cache cimport (
+    Cache, Entry, cache_clear, cache_find, cache_free, cache_make, cache_store, check_of, priors_of,
+)
 from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
 from engine._position cimport (
     PositionCore, history_copy, history_free, history_new, history_pop, legal_actions, play,
@@ -23,7 +26,7 @@ from engine._position cimport (
 )
 from engine._types cimport (
     BLACK, LEGAL, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules, SEAT_A,
-    WHITE, colours_of,
+    WHITE, colours_of, mix,
 )
 
 cdef enum:                      # Node.state
@@ -164,6 +167,8 @@ cdef int _select(const Arena *arena, const Node *node, const Settings *settings)
     cdef float explore, score, best_score = -1e30
     cdef const Node *child
     cdef int k, best = -1
+    if node.edges == 1:
+        return 0
     explore = settings.c_init + logf((1 + played + settings.c_base) / settings.c_base)
     explore *= sqrtf(played if played > 1 else 1)
     for k in range(node.visited):
@@ -326,9 +331,9 @@ cdef bint _wants_more(const Tree *tree, const Settings *settings) noexcept nogil
 
 
 cdef bint _has_room(const Tree *tree) noexcept nogil:
-    # for one more leaf with any number of edges
+    # for one more node, and for the leaf's edges if there is a forced move above it
     return (tree.arena.node_count < tree.arena.node_capacity
-            and tree.arena.edge_count + tree.rules.actions <= tree.arena.edge_capacity)
+            and tree.arena.edge_count + tree.rules.actions < tree.arena.edge_capacity)
 
 
 cdef bint _is_finished(const Tree *tree, const Settings *settings) noexcept nogil:
@@ -344,6 +349,21 @@ cdef inline int _play(const Tree *tree, Position *position, int action) noexcept
     ) else 0
 
 
+cdef bint _expand_forced(Tree *tree, uint32_t at) noexcept nogil:
+    # A new node with one move that does not lose at once needs no network: it is worth that move.
+    # Returns whether that is so (and the arena has room for the move's own leaf).
+    cdef Arena *arena = &tree.arena
+    cdef Node *node = &arena.nodes[at]
+    if not node.forced or not _has_room(tree):
+        return False
+    node.first, node.edges = arena.edge_count, 1
+    arena.actions[node.first] = tree.rules.point_of[node.forced]
+    arena.priors[node.first] = 1
+    arena.edge_count += 1
+    node.state = EXPANDED
+    return True
+
+
 cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint32_t *leaf,
                   uint64_t *depth) noexcept nogil:
     # One simulation down to its end; `position` is left there where the end is a leaf.
@@ -353,7 +373,7 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
     cdef int edge, last = tree.last, before = 0
     memcpy(position, tree.root, tree.rules.position_bytes)
     arena.nodes[0].in_flight += 1
-    while arena.nodes[at].state != FRESH:
+    while arena.nodes[at].state != FRESH or _expand_forced(tree, at):
         node = &arena.nodes[at]
         if node.state == WAITING:
             _withdraw(arena, at)
@@ -465,12 +485,10 @@ cdef void _judge_root(Tree *tree) noexcept nogil:
     _prove_upwards(arena, child)
 
 
-cdef void _expand(Tree *tree, uint32_t at, const float *logits, float value) noexcept nogil:
-    # Softmax over the legal actions; `value` is for the seat to act.
-    cdef Arena *arena = &tree.arena
-    cdef Node *node = &arena.nodes[at]
-    cdef const uint16_t *actions = &arena.actions[node.first]
-    cdef float *priors = &arena.priors[node.first]
+cdef void _set_priors(const Tree *tree, const Node *node, const float *logits) noexcept nogil:
+    # Softmax over the legal actions.
+    cdef const uint16_t *actions = &tree.arena.actions[node.first]
+    cdef float *priors = &tree.arena.priors[node.first]
     cdef float most = -1e30, total = 0
     cdef int k
     for k in range(node.edges):
@@ -482,6 +500,11 @@ cdef void _expand(Tree *tree, uint32_t at, const float *logits, float value) noe
         total += priors[k]
     for k in range(node.edges):
         priors[k] /= total
+
+
+cdef void _expand(Arena *arena, uint32_t at, float value) noexcept nogil:
+    # Of a node whose priors are known; `value` is for the seat to act.
+    cdef Node *node = &arena.nodes[at]
     node.state = EXPANDED
     node.value = value if node.seat == SEAT_A else -value
     _best_unvisited_first(arena, node)
@@ -501,10 +524,12 @@ cdef class SearchCore:
     cdef readonly int rows                  # rows in flight
     cdef Settings settings
     cdef Statistics counts
+    cdef Cache cache
     cdef Arena spare                        # the other half of the copying collector
     cdef Position *scratch
     cdef int32_t *row_trees
     cdef uint32_t *row_nodes
+    cdef uint64_t *row_checks
     cdef int first_tree                     # where the next collect begins
     cdef list held                          # Python objects whose memory the trees point into
     cdef float *planes_at
@@ -515,7 +540,7 @@ cdef class SearchCore:
     cdef readonly object keys               # [batch_size] uint64
 
     def __cinit__(self, int trees, int batch_size, int height, int width, uint32_t nodes,
-                  dict settings):
+                  uint64_t cache_bytes, dict settings):
         cdef uint32_t edges = nodes * (height * width + OPTION_COUNT)
         cdef Tree *tree
         cdef int i
@@ -533,12 +558,14 @@ cdef class SearchCore:
         self.scratch = <Position *> malloc(LARGEST_POSITION)
         self.row_trees = <int32_t *> malloc(batch_size * sizeof(int32_t))
         self.row_nodes = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
+        self.row_checks = <uint64_t *> malloc(batch_size * sizeof(uint64_t))
         self.trees = <Tree *> malloc(trees * sizeof(Tree))
         if (self.scratch == NULL or self.row_trees == NULL or self.row_nodes == NULL
-                or self.trees == NULL):
+                or self.row_checks == NULL or self.trees == NULL):
             raise MemoryError
         memset(self.trees, 0, trees * sizeof(Tree))
-        if _arena_make(&self.spare, nodes, edges) < 0:
+        if (_arena_make(&self.spare, nodes, edges) < 0
+                or cache_make(&self.cache, cache_bytes, self.area + OPTION_COUNT) < 0):
             raise MemoryError
         for i in range(trees):
             tree = &self.trees[i]
@@ -567,6 +594,8 @@ cdef class SearchCore:
         free(self.scratch)
         free(self.row_trees)
         free(self.row_nodes)
+        free(self.row_checks)
+        cache_free(&self.cache)
 
     def start(self, int index, PositionCore position, int opening):
         """A tree with nothing but its root: this position."""
@@ -589,9 +618,13 @@ cdef class SearchCore:
         """The tree asks for nothing more."""
         self.trees[index].active = False
 
-    def begin(self, int index, const int32_t[::1] canvas, int budget):
-        """How the root is searched next. `canvas` must stay alive: it is held here."""
+    def begin(self, int index, const int32_t[::1] canvas, int turn, int budget):
+        """How the root is searched next: on which canvas, under which symmetry, how often.
+
+        `canvas` must stay alive: it is held here.
+        """
         cdef Tree *tree = &self.trees[index]
+        tree.salt = mix(tree.opening << 8 | tree.rules.opening_number << 4 | turn)
         self.held[index] = [canvas]
         tree.canvas = &canvas[0]
         tree.budget = budget
@@ -643,8 +676,7 @@ cdef class SearchCore:
             known = tree.history.count
             end = _descend(tree, &self.settings, self.scratch, &leaf, &self.counts.depth)
             if end == LEAF:
-                self._send(tree, index, leaf)
-                taken += 1
+                taken += self._send(tree, index, leaf)
             history_pop(tree.history, known)
             if end == COLLISION:
                 self.counts.collisions += 1
@@ -653,32 +685,45 @@ cdef class SearchCore:
             if end == SCORED:
                 self.counts.terminals += 1
 
-    cdef void _send(self, Tree *tree, int index, uint32_t leaf) noexcept nogil:
-        # Makes the leaf, whose position is in `scratch`, the next row of the batch.
+    cdef bint _send(self, Tree *tree, int index, uint32_t leaf) noexcept nogil:
+        # Makes the leaf, whose position is in `scratch`, the next row of the batch. Returns False
+        # where the cache answers instead; it is not asked for roots, which may get noise first.
         cdef Arena *arena = &tree.arena
         cdef Node *node = &arena.nodes[leaf]
-        cdef uint64_t banned = 0
+        cdef uint64_t banned = 0, key, check = 0
+        cdef Entry *entry = NULL
         cdef int row = self.rows
         node.first = arena.edge_count
         node.edges = legal_actions(tree.rules, self.scratch, tree.history,
                                    &arena.actions[node.first], &banned)
+        arena.edge_count += node.edges
+        key = position_key(tree.rules, self.scratch) ^ banned
+        if self.cache.buckets:
+            check = check_of(tree.rules, self.scratch)
+            if leaf != 0:
+                entry = cache_find(&self.cache, key ^ tree.salt, check, node.edges)
+        if entry != NULL:
+            memcpy(&arena.priors[node.first], priors_of(entry), node.edges * sizeof(float))
+            _expand(arena, leaf, entry.value)
+            self.counts.cached += 1
+            return False
         node.state = WAITING
         write_features(tree.rules, self.scratch, tree.opening, &arena.actions[node.first],
                        node.edges, tree.canvas, self.area,
                        self.planes_at + row * PLANE_COUNT * self.area,
                        self.globals_at + row * GLOBAL_COUNT)
-        if node.forced:
-            arena.actions[node.first] = tree.rules.point_of[node.forced]
-            node.edges = 1
-        arena.edge_count += node.edges
-        self.keys_at[row] = position_key(tree.rules, self.scratch) ^ banned
+        self.keys_at[row], self.row_checks[row] = key, check
         self.row_trees[row], self.row_nodes[row] = index, leaf
         self.rows = row + 1
+        return True
+
+    def forget(self):
+        """Empties the cache: another evaluator will answer."""
+        cache_clear(&self.cache)
 
     def apply(self, const float[:, ::1] logits, const float[::1] values):
         """Answers the batch in flight; returns the trees whose root was just expanded."""
         cdef int row
-        cdef Tree *tree
         cdef list roots = []
         if (logits.shape[0] != self.rows or values.shape[0] != self.rows
                 or logits.shape[1] != self.area + OPTION_COUNT):
@@ -688,15 +733,23 @@ cdef class SearchCore:
             )
         with nogil:
             for row in range(self.rows):
-                tree = &self.trees[self.row_trees[row]]
-                _expand(tree, self.row_nodes[row], &logits[row, 0], values[row])
-                if self.settings.solver and self.row_nodes[row] == 0:
-                    _judge_root(tree)
+                self._answer(row, &logits[row, 0], values[row])
         for row in range(self.rows):
             if self.row_nodes[row] == 0:
                 roots.append(self.row_trees[row])
         self.rows = 0
         return roots
+
+    cdef void _answer(self, int row, const float *logits, float value) noexcept nogil:
+        cdef uint32_t at = self.row_nodes[row]
+        cdef Tree *tree = &self.trees[self.row_trees[row]]
+        cdef const Node *node = &tree.arena.nodes[at]
+        _set_priors(tree, node, logits)
+        cache_store(&self.cache, self.keys_at[row] ^ tree.salt, self.row_checks[row], node.edges,
+                    &tree.arena.priors[node.first], value)
+        _expand(&tree.arena, at, value)
+        if at == 0 and self.settings.solver:
+            _judge_root(tree)
 
     def root_is_expanded(self, int index):
         return self.trees[index].arena.nodes[0].state == EXPANDED

@@ -50,6 +50,9 @@ class SearchConfig:
     solver: bool = True
     #: The network sees each search through a random symmetry of the board.
     random_symmetry: bool = False
+    #: Memory for evaluations, shared by all trees of a batch, in MiB; 0: none is kept. Positions
+    #: met again then cost no evaluation. It changes no tree with one leaf in flight.
+    cache_mib: int = 0
     #: Nodes that a tree has room for; 0: enough for `simulations`. A full tree stops and says so.
     arena_nodes: int = 0
 
@@ -60,6 +63,7 @@ class SearchConfig:
             ("simulations", 1),
             ("gumbel_actions", 2),
             ("leaves_per_step", 1),
+            ("cache_mib", 0),
             ("arena_nodes", 0),
         ):
             if getattr(self, field) < low:
@@ -75,7 +79,8 @@ class SearchConfig:
     @property
     def nodes(self) -> int:
         """Room of one tree's arena, in nodes."""
-        return self.arena_nodes or self.simulations + self.leaves_per_step + 1
+        # Forced moves make nodes of their own.
+        return self.arena_nodes or 2 * self.simulations + self.leaves_per_step + 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +150,8 @@ class SearchBatch:
             "leaves_per_step": config.leaves_per_step,
             "solver": config.solver,
         }
-        self._core = SearchCore(trees, size, height, width, config.nodes, settings)
+        cache = config.cache_mib << 20
+        self._core = SearchCore(trees, size, height, width, config.nodes, cache, settings)
         self.planes, self.globals_, self.keys = (
             self._core.planes,
             self._core.globals_,
@@ -193,6 +199,10 @@ class SearchBatch:
         self._core.advance(index, action, self.config.kind == "puct")
         if position.outcome is None:
             self._begin(index, simulations, noise)
+
+    def forget(self) -> None:
+        """Empties the cache of evaluations; to be called before another evaluator answers."""
+        self._core.forget()
 
     def stop(self, index: int) -> None:
         """Tree `index` asks for nothing more until it is started again."""
@@ -255,7 +265,8 @@ class SearchBatch:
         """Counts since the batch was made.
 
         steps, simulations, evaluations (rows), terminals (simulations that needed no network),
-        collisions, full (arenas found full), depth (summed over simulations).
+        cached (simulations that the cache answered), collisions, full (arenas found full), depth
+        (summed over simulations).
         """
         return dict(self._core.statistics)
 
@@ -303,7 +314,7 @@ class SearchBatch:
         rules, rng = self._root(index).rules, self._rngs[index]
         turn = int(rng.integers(symmetry.count(rules))) if self.config.random_symmetry else 0
         canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
-        self._core.begin(index, canvas, budget)
+        self._core.begin(index, canvas, turn, budget)
         self._noise[index] = noise
         if self._core.root_is_expanded(index):
             self._dress_root(index)

@@ -282,6 +282,9 @@ def _speed_curves(work: Work, games: int, seconds: float) -> dict[str, float]:
     }
     if work.capacity:
         curves["search/batch_fill"] = work.evaluations / work.capacity
+    if work.search.get("cached"):
+        hits = work.search["cached"]
+        curves["search/cache_hits"] = hits / (hits + work.evaluations)
     if work.plies:
         for name, count in work.search.items():
             curves[f"search/{name}_per_ply"] = count / work.plies

@@ -207,6 +207,9 @@ class SelfPlay:
         self.checkpoint_id = checkpoint_id
         weights = np.array([choice.weight for choice in games], dtype=np.float64)
         self._chances = weights / weights.sum()
+        if search.leaves_per_step > 1:
+            # Which of a tree's leaves the cache answers at once would depend on the other games.
+            search = dataclasses.replace(search, cache_mib=0)
         self._batch = SearchBatch(
             config.games,
             search,
@@ -269,8 +272,8 @@ class SelfPlay:
             raise RuntimeError("SelfPlay.play: set_evaluator comes first")
         began = time.perf_counter()
         self._work, self._finished = Work(), []
-        if self._next is not None and not any(self._slots):
-            (self._evaluator, self._version), self._next = self._next, None
+        if not any(self._slots):
+            self._take_next()
         self._fill()
         while len(self._finished) < games and any(self._slots):
             self._step()
@@ -293,11 +296,17 @@ class SelfPlay:
         if self._next is not None:
             if len(ready) < len(active):
                 return
-            (self._evaluator, self._version), self._next = self._next, None
+            self._take_next()
         for i in ready:
             self._end_ply(i)
         if ready:
             self._fill()
+
+    def _take_next(self) -> None:
+        """Go over to the new weights, if there are any."""
+        if self._next is not None:
+            (self._evaluator, self._version), self._next = self._next, None
+            self._batch.forget()
 
     def _fill(self) -> None:
         """Start the next games in free slots."""

@@ -1,5 +1,6 @@
 """Search: golden trees, rows that do not touch each other, proofs, seats, memory, Gumbel."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_fingerprint_of_the_whole_search() -> None:
     assert fingerprint() == FINGERPRINT
 
 
-FINGERPRINT = "6b6e310274e86a46"
+FINGERPRINT = "54639b0373713547"
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
@@ -361,6 +362,70 @@ def test_a_full_arena_stops_and_says_so() -> None:
     assert len(batch.tree(0)) <= 100
     assert 80 < batch.result(0).simulations < 500
     assert batch.tree_bytes < 100 * (64 + 10 * (36 + 16))
+
+
+def test_a_forced_block_costs_no_evaluation() -> None:
+    """Black makes a three each turn: White's answers are nodes, but no rows."""
+    position = Position.from_setup(FOUR, black=["b2", "c2"], white=["a2", "f6"], to_play="black")
+    batch = SearchBatch(1, SearchConfig(simulations=200), height=6, width=6)
+    batch.start(0, position, seed=0)
+    batch.run(HashEvaluator())
+    tree, counts = batch.tree(0), batch.statistics()
+    forced = tree[1:][(tree[1:, 6] == 1) & (tree[1:, 5] == 0)]
+    assert len(forced) > 10
+    assert len(tree) > counts["evaluations"] + counts["terminals"]
+
+
+PLIES = 6
+CACHED = [
+    ("gomoku", {"size": 7}, "swap-2"),
+    ("irensei", {"size": 5, "line_length": 4, "gutter": 0}, "swap-5"),
+    ("connect-go", {"size": 6}, "none"),
+    ("renju", {"size": 9}, "soosorv-2"),
+    ("mnk", {"width": 5, "height": 4, "line_length": 4, "ply_limit": 14}, "swap"),
+]
+
+
+@pytest.mark.parametrize(("preset", "fields", "opening"), CACHED)
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_the_cache_changes_no_tree(
+    preset: str, fields: dict[str, int], opening: str, kind: str
+) -> None:
+    """Trees of several games that share a cache, small enough to forget, against lonely ones."""
+    rules = RuleSet.preset(preset, **fields)
+    config = SearchConfig(kind=kind, simulations=60, random_symmetry=True)
+    cached = dataclasses.replace(config, cache_mib=1)
+    shared = SearchBatch(4, cached, height=rules.height, width=rules.width)
+    alone = [SearchBatch(1, config, height=rules.height, width=rules.width) for _ in range(4)]
+    for move in range(2 * PLIES):
+        for i, batch in enumerate(alone):
+            if move % PLIES == 0:  # all games, and then the same ones again
+                shared.start(i, Position(rules, opening), seed=i, noise=True)
+                batch.start(0, Position(rules, opening), seed=i, noise=True)
+            batch.run(HashEvaluator())
+        shared.run(HashEvaluator())
+        for i, batch in enumerate(alone):
+            assert np.array_equal(shared.tree(i), batch.tree(0))
+            if batch.position(0).outcome is None:
+                action = batch.result(0).action
+                batch.advance(0, action, noise=True)
+                shared.advance(i, action, noise=True)
+    evaluations = sum(batch.statistics()["evaluations"] for batch in alone)
+    counts = shared.statistics()
+    assert counts["evaluations"] + counts["cached"] == evaluations
+    assert counts["cached"] > evaluations // 4
+
+
+def test_an_emptied_cache_answers_nothing() -> None:
+    batch = SearchBatch(2, SearchConfig(simulations=50, cache_mib=1), height=6, width=6)
+    spent = []
+    for index in (0, 1, 0):
+        batch.start(index, Position(FOUR), seed=0)
+        batch.run(HashEvaluator())
+        spent.append(batch.statistics()["evaluations"] - sum(spent))
+        if index:
+            batch.forget()
+    assert spent[1] == 1 < spent[0] == spent[2]
 
 
 def test_random_symmetry_leaves_the_search_of_a_symmetric_evaluator_alone() -> None:
