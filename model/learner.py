@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from engine.storage import atomic_write
 from model.losses import Calibration, Losses, compute_losses
+from model.muon import Muon
 from model.network import Network
 from model.targets import Batch
 
@@ -41,12 +42,13 @@ class LearnerStateError(Exception):
 class LearnerConfig:
     """How the network is trained."""
 
-    optimizer: Literal["adamw", "sgd"] = "adamw"
+    #: "muon" moves the trunk's matrices by `model.muon` and everything else by "adamw".
+    optimizer: Literal["muon", "adamw", "sgd"] = "muon"
     #: Peak learning rate.
     lr: float = 3e-3
-    #: Of "sgd".
+    #: Of "muon" and "sgd".
     momentum: float = 0.9
-    #: Applied to weights, not to biases: decoupled for "adamw", in the gradient for "sgd".
+    #: Applied to weights, not to biases: in the gradient for "sgd", else decoupled.
     weight_decay: float = 1e-4
     #: "constant"; "cosine": falls to lr * schedule_factor at schedule_steps and stays there;
     #: "step": is multiplied by schedule_factor every schedule_steps.
@@ -74,7 +76,10 @@ class LearnerConfig:
     explode_factor: float = 20.0
 
     def __post_init__(self) -> None:
-        choices = {"optimizer": ("adamw", "sgd"), "schedule": ("constant", "cosine", "step")}
+        choices = {
+            "optimizer": ("muon", "adamw", "sgd"),
+            "schedule": ("constant", "cosine", "step"),
+        }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(
@@ -250,7 +255,7 @@ class Learner:
             for part in ("network", "average")
         }
         for name, parameter in self.network.named_parameters():
-            for key in _state_keys(self.config) if steps else ():
+            for key in _state_keys(self.config, name, parameter) if steps else ():
                 shape = torch.Size() if key == "step" else parameter.shape
                 wanted[f"optimizer/{name}/{key}"] = shape
         for path, shape in wanted.items():
@@ -293,8 +298,8 @@ def _optimizer(config: LearnerConfig, network: Network) -> torch.optim.Optimizer
 
     Not the fused kernels: they mix elements up where a weight and its state differ in layout.
     """
-    weights = [parameter for parameter in network.parameters() if parameter.dim() > 1]
-    biases = [parameter for parameter in network.parameters() if parameter.dim() == 1]
+    weights = [weight for _, weight in network.named_parameters() if weight.dim() > 1]
+    biases = [weight for _, weight in network.named_parameters() if weight.dim() == 1]
     groups: list[dict[str, Any]] = [
         {"params": weights, "weight_decay": config.weight_decay},
         {"params": biases, "weight_decay": 0.0},
@@ -307,13 +312,26 @@ def _optimizer(config: LearnerConfig, network: Network) -> torch.optim.Optimizer
             nesterov=config.momentum > 0,
             foreach=True,
         )
+    if config.optimizer == "muon":
+        trunk = [w for name, w in network.named_parameters() if _is_orthogonal(name, w)]
+        others = {id(weight) for weight in trunk}
+        groups[0]["params"] = [weight for weight in weights if id(weight) not in others]
+        groups.append({"params": trunk, "weight_decay": config.weight_decay, "orthogonal": True})
+        return Muon(groups, lr=config.lr, momentum=config.momentum)
     return torch.optim.AdamW(groups, lr=config.lr, foreach=True)
 
 
-def _state_keys(config: LearnerConfig) -> tuple[str, ...]:
-    """What the optimiser keeps for each weight after the first step."""
+def _is_orthogonal(name: str, weight: Tensor) -> bool:
+    """Whether Muon moves a weight: the matrices of the trunk, neither inputs nor heads."""
+    return name.startswith("blocks.") and weight.dim() > 1
+
+
+def _state_keys(config: LearnerConfig, name: str, weight: Tensor) -> tuple[str, ...]:
+    """What the optimiser keeps for a weight after the first step."""
     if config.optimizer == "sgd":
         return ("momentum_buffer",) if config.momentum else ()
+    if config.optimizer == "muon" and _is_orthogonal(name, weight):
+        return ("step", "momentum_buffer")
     return ("step", "exp_avg", "exp_avg_sq")
 
 
