@@ -21,13 +21,14 @@ class IllegalAction(ValueError):  # noqa: N818 - reads as what it is, as StopIte
     """An action that cannot be played; `reason` is one word of a closed set.
 
     Reasons: `occupied`, `suicide`, `superko`, `not-in-this-phase`, `game-over`, `forbidden`,
-    `equivalent`, `off-board`, `unknown-action`.
+    `equivalent`, `off-board`, `unknown-action`. `detail` says more for people, or is empty.
     """
 
-    def __init__(self, action: str, reason: str) -> None:
-        super().__init__(f"{action}: {reason}")
+    def __init__(self, action: str, reason: str, detail: str = "") -> None:
+        super().__init__(f"{action}: {reason}{detail and f' ({detail})'}")
         self.action = action
         self.reason = reason
+        self.detail = detail
 
 
 def action_name(rules: RuleSet, action: int) -> str:

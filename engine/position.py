@@ -235,7 +235,7 @@ class Position:
         index = self._index(action)
         reason = self._core.verdict(index)
         if reason is not None:
-            raise IllegalAction(self.action_name(index), reason)
+            raise self._refusal(self.action_name(index), reason)
         before, colour = self.board.ravel(), self.to_play
         phase = self._core.table.opening.phases[self._core.phase]
         places = index < self.rules.points and phase.effect != "offer"
@@ -295,7 +295,10 @@ class Position:
 
     def parse_action(self, text: str) -> int:
         """The action of this name. Raises `IllegalAction` if there is none."""
-        return notation.parse_action(self.rules, text)
+        try:
+            return notation.parse_action(self.rules, text)
+        except IllegalAction as illegal:
+            raise self._refusal(illegal.action, illegal.reason) from None
 
     def rows(self) -> str:
         """Rows from the top joined by `/`: `.` empty, `X` black, `O` white."""
@@ -332,6 +335,18 @@ class Position:
         if not 0 <= index < self.rules.num_actions:
             raise IllegalAction(str(action), "unknown-action")
         return index
+
+    def _refusal(self, action: str, reason: str) -> IllegalAction:
+        """The error for an action; where a number is announced, another one is told which may be.
+
+        That holds for numbers without a name among the actions, such as 0 and 13, too.
+        """
+        options = self._core.table.opening.phases[self._core.phase].options
+        numbers = [option for option in options if option.isdecimal()]
+        if not numbers or self._core.reason is not None or not action.strip().isdecimal():
+            return IllegalAction(action, reason)
+        allowed = " to ".join(dict.fromkeys((numbers[0], numbers[-1])))
+        return IllegalAction(action, "not-in-this-phase", f"{allowed} may be announced")
 
     def _line(self) -> tuple[int, ...]:
         """Points of the runs that won (inside the region) or lost."""

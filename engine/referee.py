@@ -52,6 +52,7 @@ def judge(request: Mapping[str, Any]) -> dict[str, Any]:
             plies.append(_play(position, action, wants))
         except IllegalAction as error:
             refused = {"ply": ply, "action": action, "reason": error.reason}
+            refused |= {"detail": error.detail} if error.detail else {}
             break
     final = _before(position, wants)
     if "board" in wants:

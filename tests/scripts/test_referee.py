@@ -122,6 +122,40 @@ def test_the_first_illegal_action_ends_the_replay(actions: list[str], reason: st
     assert [done["action"] for done in answer["plies"]] == actions[:-1]
 
 
+ANNOUNCE = {
+    "soosorv-8": "h8 h9 h10 white b9",
+    "soosorv-1": "h8 h9 h10 white b9",
+    "yamaguchi": "h8 i9 j9",
+    "taraguchi-10": "h8 white h9 black h10 black e11",
+}
+
+
+@pytest.mark.parametrize(
+    ("opening", "number", "allowed"),
+    [
+        *(("soosorv-8", number, "1 to 8") for number in ("0", "9", "13", "99")),
+        ("soosorv-1", "2", "1"),
+        ("yamaguchi", "13", "1 to 12"),
+        ("taraguchi-10", "9", "10"),
+    ],
+)
+def test_a_number_out_of_range_is_told_the_range(opening: str, number: str, allowed: str) -> None:
+    before = ANNOUNCE[opening].split()
+    answer = judge({"game": "renju", "opening": opening, "actions": [*before, number]})
+    assert answer["error"] == {
+        "ply": len(before),
+        "action": number,
+        "reason": "not-in-this-phase",
+        "detail": f"{allowed} may be announced",
+    }
+
+
+def test_elsewhere_a_number_is_as_any_other_action() -> None:
+    for actions, reason in ((["13"], "unknown-action"), (["5"], "not-in-this-phase")):
+        answer = judge({"game": "renju", "opening": "soosorv-8", "actions": actions})
+        assert answer["error"] == {"ply": 0, "action": actions[0], "reason": reason}
+
+
 @pytest.mark.parametrize("opening", ["none", "swap-1st", "swap", "swap-2", "swap-5"])
 @pytest.mark.parametrize("game", PRESETS)
 def test_agrees_with_the_position(game: str, opening: str) -> None:
