@@ -59,17 +59,23 @@ def _explained(run: Path, game: str, device: str | None) -> int:
 
 def find_record(run: Path, game: str) -> "GameRecord":
     """The record of a game by its id (`g00000012`) or index (`12`). Raises ReplayError."""
-    from selfplay.records import read_records, record_files
+    from selfplay.records import read_records
 
     folder = run / "records"
-    if not record_files(folder):
-        raise ReplayError(f"{folder} holds no game records; give the folder of a run")
-    count = 0
+    ids: dict[int, str] = {}
     for record in read_records(folder):
-        if game in (record.id, str(record.seed["game"])):
+        number = int(record.seed["game"])
+        if game in (record.id, str(number)):
             return record
-        count += 1
-    raise ReplayError(f"{folder} holds {count} games, but none called {game}")
+        ids[number] = record.id
+    if not ids:
+        raise ReplayError(f"{folder} holds no game records; give the folder of a run")
+    first, last = min(ids), max(ids)
+    gaps = " with gaps" if last - first >= len(ids) else ""
+    raise ReplayError(
+        f"{folder} holds no game called {game}, but {len(ids)} games, numbers {first} to"
+        f" {last}{gaps} ({ids[first]} to {ids[last]})"
+    )
 
 
 def read_config(run: Path) -> "RunConfig":

@@ -90,12 +90,14 @@ def test_what_cannot_be_played_again_is_one_line(
 ) -> None:
     cases = {
         (str(tmp_path), "1"): "holds no game records; give the folder of a run",
-        (str(run), "g99999999"): "but none called g99999999",
+        (str(run), "g99999999"): "no game called g99999999, but ",
     }
     for argv, message in cases.items():
         assert main(argv) == 1
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1
+    numbers = sorted(record.seed["game"] for record in read_records(run / "records"))
+    assert f"numbers {numbers[0]} to {numbers[-1]}" in error
     record = next(iter(read_records(run / "records")))
     RecordLog(tmp_path / "records").append([record])
     assert main([str(tmp_path), record.id]) == 1
