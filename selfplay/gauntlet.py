@@ -119,13 +119,15 @@ class Gauntlet:
             player.check(rules, opening)
         self.pairs = list(itertools.combinations(self.players, 2) if pairs is None else pairs)
         self.anchor = next(iter(self.players)) if anchor is None else anchor
-        make_folder(self.folder)
-        known = self._join_folder()
+        description = self._describe()
         for name in itertools.chain(*self.pairs):
             if name not in self.players:
                 raise GauntletError(f"{name} is not a player of this gauntlet")
-        if self.anchor not in known:
+        if self.anchor not in description["players"]:
             raise GauntletError(f"the anchor {self.anchor} has not played in {self.folder}")
+        # Only now, so that what is refused leaves nothing behind.
+        make_folder(self.folder)
+        write_json(self.folder / "gauntlet.json", description)
         self._log = RecordLog(self.folder)
         self._records = list(read_records(self.folder))
         self._minds = {name: _Mind(player, config, rules) for name, player in self.players.items()}
@@ -229,8 +231,11 @@ class Gauntlet:
             seed={"run": self.config.seed, "game": game.pair},
         )
 
-    def _join_folder(self) -> set[str]:
-        """Compare with what the folder was made for, add new players; returns all their names."""
+    def _describe(self) -> dict[str, Any]:
+        """What gauntlet.json is to say: as what the folder was made for, with new players added.
+
+        Raises GauntletError where that was something else.
+        """
         config, path = self.config, self.folder / "gauntlet.json"
         mine: dict[str, Any] = {
             "format": FORMAT,
@@ -257,8 +262,7 @@ class Gauntlet:
                     f"{self.folder} holds games of another player called {name} ({change});"
                     " choose another folder"
                 )
-        write_json(path, mine | {"players": players})
-        return set(players)
+        return mine | {"players": players}
 
 
 class _Mind:

@@ -94,6 +94,7 @@ def test_bad_input_is_one_clear_line(
         assert main([*arguments, "--out", str(tmp_path / "out")]) == 1, arguments
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1, error
+        assert not (tmp_path / "out").exists()
 
 
 def test_the_game_is_that_of_the_players() -> None:
