@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,14 +40,19 @@ CHECK_POSITIONS = 4
 
 _LAUNCHER = '''\
 #!/usr/bin/env python3
-"""Starts this bot. Needs Python with narabe installed (numpy and onnxruntime come with it)."""
+"""Starts this bot with a Python that has narabe: this one, else the one that exported the bot."""
 
+import os
 import sys
 from pathlib import Path
+
+EXPORTED_WITH = @PYTHON@
 
 try:
     from scripts.play import main
 except ImportError as error:
+    if sys.executable != EXPORTED_WITH and os.access(EXPORTED_WITH, os.X_OK):
+        os.execv(EXPORTED_WITH, [EXPORTED_WITH, *sys.argv])
     sys.exit(f"play: narabe is not installed for {sys.executable} ({error}); start this file with"
              " a Python that has it, or install narabe there with pip")
 
@@ -97,7 +103,8 @@ def export(
     )
     folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / NETWORK_FILE, network)
-    atomic_write(folder / LAUNCHER, _LAUNCHER.encode())
+    launcher = _LAUNCHER.replace("@PYTHON@", repr(sys.executable))
+    atomic_write(folder / LAUNCHER, launcher.encode())
     (folder / LAUNCHER).chmod(0o755)
     atomic_write_json(folder / META_FILE, bot.to_json())
     return bot

@@ -147,6 +147,19 @@ def test_the_launcher_says_what_is_missing(tmp_path: Path, checkpoint: Path) -> 
     assert "narabe is not installed" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("few")
+def test_the_launcher_finds_the_python_that_exported_it(tmp_path: Path, checkpoint: Path) -> None:
+    export(checkpoint, tmp_path / "bot")
+    launcher = tmp_path / "bot" / "play"
+    other = tmp_path / "python"
+    other.symlink_to(Path(sys.executable).resolve())
+    done = run(other, "-I", "-S", launcher, "--help", cwd=tmp_path)
+    assert done.returncode == 0 and "BOT" in done.stdout, done.stderr
+    launcher.write_text(launcher.read_text().replace(sys.executable, "/nowhere/python"))
+    done = run(other, "-I", "-S", launcher, cwd=tmp_path)
+    assert done.returncode == 1 and f"not installed for {other}" in done.stderr
+
+
 def edit(folder: Path, **changes: Any) -> None:
     file = folder / "bot.json"
     data = json.loads(file.read_text()) | changes
