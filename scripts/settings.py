@@ -6,7 +6,6 @@ dataclasses, whose own checks see impossible values.
 """
 
 import dataclasses
-import difflib
 import typing
 from collections.abc import Iterator
 from dataclasses import field
@@ -23,10 +22,11 @@ from omegaconf.errors import (
 
 from engine import RuleError, RuleSet
 from engine.openings import opening
+from engine.rules import similar
 from engine.search import SearchConfig
 from model.learner import LearnerConfig
 from model.network import NetworkConfig
-from scripts.mixture import MixtureEntry, write_out
+from scripts.mixture import write_out
 from selfplay.cluster import ClusterConfig
 from selfplay.gauntlet import GauntletConfig
 from selfplay.loop import LoopConfig, RunConfig, StopConfig
@@ -100,7 +100,8 @@ def _settings() -> Any:
         seed=(int, 0),
         game=(game, game),
         opening=(opening, opening),
-        mixture=(dict[str, MixtureEntry], dict),
+        # Untyped, as Hydra cannot add to typed entries; `scripts.mixture` checks what they say.
+        mixture=(dict[str, Any], dict),
         **{name: (twin, twin) for name, twin in groups.items()},
     )
 
@@ -220,18 +221,21 @@ def one_line(error: BaseException) -> str:
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, MissingConfigException) and error.options:
         return f"{text}; there are {', '.join(error.options)}"
+    if text.startswith("Ambiguous value"):
+        return f"{text}; a list stands in brackets: KEY=[ONE,OTHER]"
     key = getattr(error, "full_key", None)
     if isinstance(error, MissingMandatoryValue):
         return f"{key}: missing; give it as {key}=..."
     if isinstance(error, ConfigKeyError | ConfigAttributeError) and key:
-        return f"{key}: no such key{_similar(key.split('.')[-1], error.object_type)}"
+        return f"{key}: no such key{_known_keys(key, error)}"
     return f"{key}: {text}" if key else text
 
 
-def _similar(name: str, node: Any) -> str:
-    """A hint at the keys of a schema node that look like the name."""
-    if not dataclasses.is_dataclass(node):
-        return ""
-    names = [item.name for item in dataclasses.fields(node)]
-    close = difflib.get_close_matches(name, names, n=3)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(names)}"
+def _known_keys(key: str, error: OmegaConfBaseException) -> str:
+    """The end of a message about a missing key: the keys like it or all, and how to add one."""
+    name = key.rpartition(".")[2]
+    if dataclasses.is_dataclass(error.object_type):
+        names = [item.name for item in dataclasses.fields(error.object_type)]
+        return similar(name, names) or f"; there are {', '.join(names)}"
+    names = list(map(str, error.parent_node or ()))
+    return f"{similar(name, names)}; to add a key, put + before it: +{key}..."

@@ -26,7 +26,7 @@ def main() -> None:
     # Hydra's own error messages would come instead of `explained`'s otherwise.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
-        explained(_application())
+        explained(lambda: _application()())
     except KeyboardInterrupt:
         fail("interrupted", 130)
 
@@ -39,6 +39,7 @@ def _application() -> Callable[[], Any]:
 
     from scripts.settings import Settings
 
+    check_choices(sys.argv[1:])
     ConfigStore.instance().store(name="schema", node=Settings)
 
     def train(settings: DictConfig) -> None:
@@ -48,6 +49,17 @@ def _application() -> Callable[[], Any]:
         version_base="1.3", config_path=str(CONFIGS), config_name="train"
     )(train)
     return application
+
+
+def check_choices(arguments: list[str]) -> None:
+    """Raise `SettingsError` for a group that is given no name: Hydra has but a traceback for it."""
+    from scripts.settings import SettingsError
+
+    for argument in arguments:
+        group, _, value = argument.partition("=")
+        if (CONFIGS / group).is_dir() and re.match(r"null$|\[\s*\{", value):
+            names = ", ".join(sorted(path.stem for path in (CONFIGS / group).glob("*.yaml")))
+            raise SettingsError(f"{group}: {value} names no file; there are {names}")
 
 
 def explained(call: Callable[[], Any]) -> None:

@@ -80,7 +80,8 @@ def test_models_are_the_presets() -> None:
 
 def test_experiments() -> None:
     for path in CONFIGS.glob("experiment/*.yaml"):
-        run_config(composed(f"experiment={path.stem}"))
+        config = run_config(composed(f"experiment={path.stem}"))
+        assert (config.model.channels >= 128) == path.stem.endswith("-gpu"), path
     demo = run_config(composed("experiment=demo"))
     assert demo.games[0].opening == "swap-1st"
     assert demo.games[0].rules == RuleSet.preset("irensei", size=9, line_length=5, gutter=1)
