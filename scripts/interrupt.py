@@ -8,8 +8,8 @@ from typing import Any
 class Interrupt:
     """While entered, turns signals into a request that the work asks for with `requested`.
 
-    A second signal raises KeyboardInterrupt at once. `exit_code` is the shell's convention for
-    the signal received (128 + number), 0 if there was none.
+    A second signal raises KeyboardInterrupt, with its number, at once. `exit_code` is the shell's
+    convention for the signal received (128 + number), 0 if there was none.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -38,5 +38,5 @@ class Interrupt:
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.requested():
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(number)
         self.exit_code = 128 + number

@@ -4,6 +4,7 @@ import math
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +28,9 @@ def main() -> None:
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
         explained(lambda: _application()())
-    except KeyboardInterrupt:
-        fail("interrupted", 130)
+    except KeyboardInterrupt as error:
+        number = next(iter(error.args), signal.SIGINT)
+        fail("interrupted; the same command goes on", 128 + number)
 
 
 def _application() -> Callable[[], Any]:

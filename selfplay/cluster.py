@@ -4,11 +4,11 @@ Both kinds have one small interface, `Workers`: publish a weights version, colle
 played, close. The loop knows nothing else about where its games come from.
 """
 
+import contextlib
 import os
 import signal
 import socket
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -335,32 +335,42 @@ def _ray_started(config: ClusterConfig) -> Any:
     import ray
 
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    # Ray puts handlers of its own in place of the program's.
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        if config.address:
-            _check_address(config.address)
-            ray.init(address=config.address, **quiet)
-        else:
-            ray.init(
-                address="local",
-                num_cpus=config.workers or os.cpu_count(),
-                include_dashboard=False,
-                object_store_memory=config.object_store_mb * 2**20,
-                **quiet,
-            )
+        with _own_signals():
+            if config.address:
+                _check_address(config.address)
+                ray.init(address=config.address, **quiet)
+            else:
+                ray.init(
+                    address="local",
+                    num_cpus=config.workers or os.cpu_count(),
+                    include_dashboard=False,
+                    object_store_memory=config.object_store_mb * 2**20,
+                    **quiet,
+                )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = f"join the Ray cluster at {config.address!r}" if config.address else "start Ray"
         raise ClusterError(f"cannot {where}: {error}") from error
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
     cores = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
     if config.workers > cores:
         ray.shutdown()
         raise ClusterError(f"cluster.workers: {config.workers}, but the cluster has {cores} cores")
     return ray
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep the program's handlers of signals: meanwhile nobody can set others.
+
+    Ray would set its own, and a SIGTERM while it starts would end the process without a word, or
+    be lost.
+    """
+    set_handler = signal.signal
+    signal.signal = lambda number, handler: signal.getsignal(number)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        signal.signal = set_handler
 
 
 def _check_address(address: str) -> None:

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from engine import OPENINGS, PRESETS, RuleSet
 from model.network import PRESETS as NETWORKS
 from scripts.settings import GROUPS, Settings, SettingsError, one_line, resume, run_config, schema
-from scripts.train import CONFIGS, longer, open_run
+from scripts.train import CONFIGS, longer, main, open_run
 from selfplay.loop import StopConfig
 from selfplay.run import RunFolder, RunState
 
@@ -182,6 +182,24 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert refusal.returncode == 2
     assert refusal.stderr.startswith("narabe: cannot change seed=5 (the run has 0)")
     assert refusal.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("signals", "code"), [((), 130), ((signal.SIGTERM,), 143)])
+def test_interrupted_at_once_it_says_so(
+    signals: tuple[int, ...],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def application() -> None:
+        raise KeyboardInterrupt(*signals)
+
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # as `main` sets it, but for this test only
+    monkeypatch.setattr("scripts.train._application", lambda: application)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == code
+    assert capsys.readouterr().err == "narabe: interrupted; the same command goes on\n"
 
 
 @pytest.mark.slow

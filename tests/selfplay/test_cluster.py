@@ -1,4 +1,5 @@
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -6,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from selfplay.cluster import ClusterConfig, ClusterError
+from selfplay.cluster import ClusterConfig, ClusterError, _ray_started
 from selfplay.loop import Progress, train
 from selfplay.records import read_records
 from selfplay.run import RunFolder
@@ -85,3 +86,22 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         pytest.raises(ClusterError, match=r"cannot join the Ray cluster at '127.0.0.1:1'"),
     ):
         train(config, folder)
+
+
+def test_a_sigterm_while_ray_starts_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def init(**settings: object) -> None:
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))  # as Ray does
+        signal.raise_signal(signal.SIGTERM)
+        raise OSError("no cluster")
+
+    monkeypatch.setattr(ray, "init", init)
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        with pytest.raises(ClusterError, match="no cluster"):
+            _ray_started(ClusterConfig())
+        assert came == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
