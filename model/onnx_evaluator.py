@@ -6,13 +6,13 @@ Imports neither torch nor anything that does.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
-from numpy.typing import NDArray
 
-from engine import OPTIONS
 from engine.features import GLOBALS, PLANES
+from model.buckets import BucketEvaluator, Floats, input_buffers, output_buffers
 
 INPUTS = ("planes", "globals")
 OUTPUTS = ("policy_logits", "value_logits")
@@ -20,21 +20,17 @@ OUTPUTS = ("policy_logits", "value_logits")
 BUCKET = 8
 """Rows of a batch come in multiples of this, so that there are few shapes to plan memory for."""
 
-Floats = NDArray[np.float32]
-Keys = NDArray[np.uint64]
-
 
 class OnnxError(Exception):
     """A network file that cannot be used; one line naming the file, the reason and what to do."""
 
 
-class OnnxEvaluator:
+class OnnxEvaluator(BucketEvaluator):
     """Judges positions with an exported network (`engine.evaluators.Evaluator`).
 
-    Calls are cut into parts of at most `batch_size` rows, and those padded to a multiple of
-    `BUCKET`: ONNX Runtime sums each row alike in all of them, so a position's result does not
-    depend on how many others are asked about with it. It runs in `threads` threads, which do not
-    spin while they wait.
+    Parts are padded to a multiple of `BUCKET` rows: ONNX Runtime sums each row alike in all of
+    them, so a position's result does not depend on how many others are asked about with it. It
+    runs in `threads` threads, which do not spin while they wait.
     """
 
     def __init__(
@@ -44,46 +40,44 @@ class OnnxEvaluator:
 
         Raises OnnxError for a network that is missing, damaged or foreign.
         """
-        if batch_size < 1:
-            raise ValueError(f"batch_size: {batch_size} is less than 1")
-        self.batch_size = batch_size
+        super().__init__(batch_size)
         self._session = _session(network, threads)
-        self._buffers: dict[tuple[int, int], tuple[Floats, Floats]] = {}
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
-        """Policy logits [n, H*W + 16] and values [n], as `Evaluator.evaluate` states.
+    def _canvas(self, height: int, width: int) -> _OnnxCanvas:
+        return _OnnxCanvas(self._session, self.batch_size, height, width)
 
-        `planes` [n, C, H, W], `globals_` [n, G]; `keys` [n] are not needed.
-        """
-        logits, outcomes = self.evaluate_outcomes(planes, globals_)
-        return logits, outcomes[:, 0] - outcomes[:, 2]
 
-    def evaluate_outcomes(self, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
-        """Policy logits [n, H*W + 16] and probabilities of win, draw and loss [n, 3]."""
-        count, _, height, width = planes.shape
-        logits = np.empty((count, height * width + len(OPTIONS)), np.float32)
-        outcomes = np.empty((count, 3), np.float32)
-        for start in range(0, count, self.batch_size):
-            rows = slice(start, min(start + self.batch_size, count))
-            logits[rows], outcomes[rows] = self._bucket(planes[rows], globals_[rows])
-        return logits, outcomes
+class _OnnxCanvas:
+    """Buffers that ONNX Runtime reads and writes itself, bound once for each number of rows."""
 
-    def _bucket(self, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
-        """One pass of the network over at most `batch_size` rows."""
-        count, _, height, width = planes.shape
-        if (height, width) not in self._buffers:
-            self._buffers[height, width] = (
-                np.zeros((self.batch_size, len(PLANES), height, width), np.float32),
-                np.zeros((self.batch_size, len(GLOBALS)), np.float32),
-            )
-        padded_planes, padded_globals = self._buffers[height, width]
-        padded_planes[:count] = planes
-        padded_globals[:count] = globals_
-        rows = min(self.batch_size, -(-count // BUCKET) * BUCKET)
-        policy_logits, value_logits = self._session.run(
-            OUTPUTS, dict(zip(INPUTS, (padded_planes[:rows], padded_globals[:rows]), strict=True))
-        )
-        return policy_logits[:count], _softmax(value_logits[:count])
+    def __init__(
+        self, session: onnxruntime.InferenceSession, batch_size: int, height: int, width: int
+    ) -> None:
+        self._session = session
+        self.planes, self.globals_ = input_buffers(batch_size, height, width)
+        self._outputs = output_buffers(batch_size, height, width)
+        self._bindings: dict[int, Any] = {}
+
+    def run(self, rows: int) -> tuple[Floats, Floats]:
+        """`Canvas.run`."""
+        rows = min(len(self.planes), -(-rows // BUCKET) * BUCKET)
+        binding = self._bindings.get(rows)
+        if binding is None:
+            binding = self._bindings[rows] = self._bind(rows)
+        self._session.run_with_iobinding(binding)
+        return self._outputs
+
+    def _bind(self, rows: int) -> Any:
+        """The first rows of all buffers as the session's inputs and outputs."""
+        binding = self._session.io_binding()
+        for bind, names, arrays in (
+            (binding.bind_input, INPUTS, (self.planes, self.globals_)),
+            (binding.bind_output, OUTPUTS, self._outputs),
+        ):
+            for name, array in zip(names, arrays, strict=True):
+                shape = (rows, *array.shape[1:])
+                bind(name, "cpu", 0, np.float32, shape, array.ctypes.data)
+        return binding
 
 
 def _session(network: Path | str | bytes, threads: int) -> onnxruntime.InferenceSession:
@@ -112,10 +106,3 @@ def _session(network: Path | str | bytes, threads: int) -> onnxruntime.Inference
             f" narabe makes {len(PLANES)} and {len(GLOBALS)}; export its checkpoint again"
         )
     return session
-
-
-def _softmax(logits: Floats) -> Floats:
-    """Along the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    result: Floats = powers / powers.sum(axis=-1, keepdims=True)
-    return result

@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -6,12 +5,16 @@ import pytest
 import torch
 
 from engine import Position, RuleSet
+from engine.evaluators import Evaluator
 from engine.features import features
 from engine.search import SearchBatch, SearchConfig
-from model.evaluator import TorchEvaluator
+from model.evaluator import EXACT, KINDS, TorchEvaluator, evaluator_for, why_not
+from model.games import GameEntry
 from model.network import PRESETS, Network
 from model.onnx_evaluator import OnnxEvaluator
 from model.onnx_graph import onnx_network
+from model.positions import Positions, random_positions
+from model.serving import make_served
 from tests.model.material import GAMES, IRENSEI, some_positions, wild_network
 
 
@@ -21,34 +24,50 @@ def arrays(n: int, height: int = 9, width: int = 9) -> tuple[np.ndarray, np.ndar
     return planes, globals_, np.zeros(n, np.uint64)
 
 
-@pytest.fixture(params=["torch", "onnx"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """Makes an evaluator of a network with a batch size, of either kind."""
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    if reason := why_not(request.param, "cpu"):
+        pytest.skip(reason)
+    return str(request.param)
 
-    def evaluator(network: Network, batch_size: int) -> TorchEvaluator | OnnxEvaluator:
-        if request.param == "torch":
-            return TorchEvaluator(network, batch_size=batch_size)
-        (tmp_path / "network.onnx").write_bytes(onnx_network(network))
-        return OnnxEvaluator(tmp_path / "network.onnx", batch_size=batch_size)
+
+@pytest.fixture
+def make(kind: str) -> Any:
+    """Makes an evaluator of a network with a batch size, of each kind that can be had."""
+
+    def evaluator(network: Network, batch_size: int) -> Evaluator:
+        served = make_served(kind, network, calibration())
+        return evaluator_for(network, "cpu", batch_size, served)
 
     return evaluator
 
 
-def test_answers_are_the_network_s(make: Any) -> None:
+def calibration() -> Positions:
+    game = GameEntry(rules=IRENSEI, opening="swap-1st")
+    return random_positions([game], 64, 9, 9, np.random.default_rng(1))
+
+
+#: Largest differences of logits and of values from the network's, for weights of magnitude 1.
+TOLERANCES = {"torch": (1e-5, 1e-6), "onnx": (1e-5, 1e-6)}
+
+
+def test_answers_are_the_network_s(make: Any, kind: str) -> None:
     network = wild_network()
     planes, globals_, keys = arrays(5)
     logits, values = make(network, 8).evaluate(planes, globals_, keys)
     with torch.inference_mode():
         policy, outcome = network(torch.from_numpy(planes), torch.from_numpy(globals_))
-    np.testing.assert_allclose(logits, policy.numpy(), atol=1e-5, rtol=1e-5)
+    of_logits, of_values = TOLERANCES.get(kind, (0.1, 0.02))
+    np.testing.assert_allclose(logits, policy.numpy(), atol=of_logits, rtol=1e-5)
     probability = torch.softmax(outcome, 1)
-    np.testing.assert_allclose(values, (probability[:, 0] - probability[:, 2]).numpy(), atol=1e-6)
+    expected = (probability[:, 0] - probability[:, 2]).numpy()
+    np.testing.assert_allclose(values, expected, atol=of_values)
     assert logits.dtype == values.dtype == np.float32
     assert logits.shape == (5, 97) and values.shape == (5,)
 
 
 def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
-    evaluator = make(wild_network(), 8)
+    evaluator = make(wild_network(PRESETS["b2c16"]), 8)
     planes, globals_, keys = arrays(19)  # two full batches and a part of one
     logits, values = evaluator.evaluate(planes, globals_, keys)
     for n in (1, 3, 8):
@@ -60,24 +79,46 @@ def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
 
 
 @pytest.mark.parametrize("preset", ["b2c16", "b4c32"])
-def test_a_row_s_answer_does_not_depend_on_the_bucket(preset: str) -> None:
-    network = onnx_network(wild_network(PRESETS[preset]))
+@pytest.mark.parametrize("rounded", [False, True])
+def test_a_row_s_answer_does_not_depend_on_the_bucket(preset: str, rounded: bool) -> None:
+    network = wild_network(PRESETS[preset])
+    file = onnx_network(network)
+    if rounded:
+        file = make_served("onnx-int8", network, calibration()).int8
     planes, globals_, keys = arrays(40)
-    logits, values = OnnxEvaluator(network, batch_size=40).evaluate(planes, globals_, keys)
+    logits, values = OnnxEvaluator(file, batch_size=40).evaluate(planes, globals_, keys)
     for batch_size in (1, 3, 8, 16, 32):
-        some = OnnxEvaluator(network, batch_size=batch_size).evaluate(planes, globals_, keys)
+        some = OnnxEvaluator(file, batch_size=batch_size).evaluate(planes, globals_, keys)
         np.testing.assert_array_equal(some[0], logits)
         np.testing.assert_array_equal(some[1], values)
 
 
-def test_several_board_sizes_take_turns(make: Any) -> None:
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("half", [False, True])
+def test_cuda_graphs_say_the_same(half: bool) -> None:
+    network = wild_network(PRESETS["b4c32"])
+    planes, globals_, keys = arrays(19)
+    expected = OnnxEvaluator(onnx_network(network), batch_size=8).evaluate(planes, globals_, keys)
+    evaluator = TorchEvaluator(network, "cuda", 8, bf16=half)
+    found = evaluator.evaluate(planes, globals_, keys)
+    np.testing.assert_allclose(found[0], expected[0], atol=0.2 if half else 5e-3, rtol=1e-3)
+    np.testing.assert_allclose(found[1], expected[1], atol=0.05 if half else 1e-3)
+    alone = evaluator.evaluate(planes[5:6], globals_[5:6], keys[5:6])
+    np.testing.assert_array_equal(alone[0][0], found[0][5])
+    other = wild_network(PRESETS["b4c32"], seed=1)
+    evaluator.load_weights(other.state_dict())
+    changed = TorchEvaluator(other, "cuda", 8, bf16=half).evaluate(planes, globals_, keys)
+    np.testing.assert_array_equal(evaluator.evaluate(planes, globals_, keys)[0], changed[0])
+
+
+def test_several_board_sizes_take_turns(make: Any, kind: str) -> None:
     evaluator = make(wild_network(), 4)
     first = [evaluator.evaluate(*arrays(3, size, size)) for size in (9, 11)]
     again = [evaluator.evaluate(*arrays(3, size, size)) for size in (9, 11)]
     for (ours, value), (theirs, same_value) in zip(first, again, strict=True):
         np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_array_equal(value, same_value)
-    np.testing.assert_allclose(first[0][1], first[1][1], atol=1e-5)
+    np.testing.assert_allclose(first[0][1], first[1][1], atol=1e-5 if kind in EXACT else 0.02)
 
 
 def test_earlier_answers_are_not_overwritten(make: Any) -> None:
@@ -109,11 +150,13 @@ def test_a_batch_size_below_one_is_refused(make: Any) -> None:
         make(wild_network(), 0)
 
 
-def test_weights_can_be_exchanged() -> None:
-    evaluator = TorchEvaluator(wild_network(), batch_size=4)
+@pytest.mark.parametrize("half", [False, True])
+def test_weights_can_be_exchanged(half: bool) -> None:
+    evaluator = TorchEvaluator(wild_network(), batch_size=4, bf16=half)
+    evaluator.evaluate(*arrays(2))
     other = wild_network(seed=1).channels_last()
     evaluator.load_weights({name: t.numpy() for name, t in other.state_dict().items()})
-    expected = TorchEvaluator(other, batch_size=4).evaluate(*arrays(2))
+    expected = TorchEvaluator(other, batch_size=4, bf16=half).evaluate(*arrays(2))
     found = evaluator.evaluate(*arrays(2))
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
@@ -121,9 +164,9 @@ def test_weights_can_be_exchanged() -> None:
         evaluator.load_weights({"value.bias": np.zeros(3, np.float32)})
 
 
-def test_training_on_does_not_change_what_it_says() -> None:
+def test_training_on_does_not_change_what_it_says(make: Any) -> None:
     network = wild_network()
-    evaluator = TorchEvaluator(network, batch_size=4)
+    evaluator = make(network, 4)
     before = evaluator.evaluate(*arrays(2))
     with torch.no_grad():
         for parameter in network.parameters():

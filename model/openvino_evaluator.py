@@ -1,0 +1,64 @@
+"""The network as an evaluator for search, with OpenVINO: an extra that nothing depends on."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from model.buckets import BucketEvaluator, Floats, input_buffers, output_buffers
+from model.onnx_evaluator import INPUTS, OUTPUTS
+
+INSTALL = "pip install 'narabe[openvino]'"
+
+
+def is_installed() -> bool:
+    """Whether OpenVINO can be imported; it is not yet."""
+    return importlib.util.find_spec("openvino") is not None
+
+
+class OpenVinoEvaluator(BucketEvaluator):
+    """Judges positions with an ONNX network (`engine.evaluators.Evaluator`), in one thread.
+
+    The network is compiled for each size of board, and for `batch_size` rows: it always sees so
+    many, the last ones padding. It computes in bfloat16 where the processor has it.
+    """
+
+    def __init__(self, network: bytes, *, batch_size: int = 1) -> None:
+        """Raises ImportError without OpenVINO."""
+        super().__init__(batch_size)
+        import openvino
+
+        self._openvino, self._core, self._network = openvino, openvino.Core(), network
+
+    def _canvas(self, height: int, width: int) -> _OpenVinoCanvas:
+        return _OpenVinoCanvas(
+            self._openvino, self._core, self._network, self.batch_size, (height, width)
+        )
+
+
+class _OpenVinoCanvas:
+    """The compiled network with buffers that it reads and writes itself."""
+
+    def __init__(
+        self, openvino: Any, core: Any, network: bytes, batch_size: int, board: tuple[int, int]
+    ) -> None:
+        self.planes, self.globals_ = input_buffers(batch_size, *board)
+        self._outputs = output_buffers(batch_size, *board)
+        model = core.read_model(network)
+        inputs = dict(zip(INPUTS, (self.planes, self.globals_), strict=True))
+        model.reshape({name: list(array.shape) for name, array in inputs.items()})
+        options = {
+            "INFERENCE_NUM_THREADS": 1,
+            "NUM_STREAMS": 1,
+            "INFERENCE_PRECISION_HINT": "bf16",
+            "ENABLE_CPU_PINNING": False,
+        }
+        self._request = core.compile_model(model, "CPU", options).create_infer_request()
+        outputs = dict(zip(OUTPUTS, self._outputs, strict=True))
+        for name, array in (inputs | outputs).items():
+            self._request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+
+    def run(self, rows: int) -> tuple[Floats, Floats]:
+        """`Canvas.run`."""
+        self._request.infer()
+        return self._outputs

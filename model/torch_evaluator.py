@@ -1,0 +1,149 @@
+"""The network as an evaluator for search, with PyTorch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from model.buckets import BucketEvaluator, Floats, input_buffers
+from model.network import Network
+
+_WARM_UP = 3
+"""Passes before a CUDA graph is recorded, in which cuDNN chooses its kernels (PyTorch's advice)."""
+
+
+class TorchEvaluator(BucketEvaluator):
+    """Judges positions with a network (`engine.evaluators.Evaluator`).
+
+    The network always sees `batch_size` rows, the last ones padding, so that a position's result
+    does not depend on how many others are asked about with it; longer calls are cut into several.
+    The evaluator owns a copy of the network: training on does not change what it says.
+
+    With `bf16` it computes in bfloat16: on the CPU traced and frozen, on CUDA as a graph that is
+    recorded once for each size of board and reads and writes pinned memory.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        device: torch.device | str = "cpu",
+        batch_size: int = 64,
+        *,
+        bf16: bool = False,
+    ) -> None:
+        super().__init__(batch_size)
+        self.device = torch.device(device)
+        self.bf16 = bf16
+        self._network = copy.deepcopy(network).to(self.device).channels_last()
+        self._network.eval().requires_grad_(False)
+        self._half = _Half(self._network) if bf16 else None
+
+    def load_weights(self, weights: Mapping[str, Tensor | NDArray[np.float32]]) -> None:
+        """Use other weights of the same network from now on: name -> tensor or array.
+
+        Raises RuntimeError where names or shapes are others.
+        """
+        self._network.load_state_dict(
+            {name: torch.as_tensor(value) for name, value in weights.items()}
+        )
+        if self.bf16:
+            self._half = _Half(self._network)
+            self._canvases.clear()
+
+    def _canvas(self, height: int, width: int) -> _CpuCanvas | _CudaCanvas:
+        module: nn.Module = self._half or self._network
+        if self.device.type == "cuda":
+            return _CudaCanvas(module, self.device, self.batch_size, height, width)
+        return _CpuCanvas(module, self.batch_size, height, width)
+
+
+class _Half(nn.Module):
+    """The network in bfloat16, with inputs and outputs in float32.
+
+    Globals reach the network's layers as they are rounded to bfloat16 (8 bits of significand).
+    """
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = copy.deepcopy(network).to(torch.bfloat16).channels_last()
+
+    def forward(self, planes: Tensor, globals_: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Network.forward`."""
+        policy_logits, value_logits = self.network(planes.bfloat16(), globals_.bfloat16())
+        return policy_logits.float(), value_logits.float()
+
+
+class _CpuCanvas:
+    """A network on the CPU; one in bfloat16 is traced and frozen for this size of board."""
+
+    def __init__(self, module: nn.Module, batch_size: int, height: int, width: int) -> None:
+        planes, globals_ = map(torch.from_numpy, input_buffers(batch_size, height, width))
+        self._planes = planes.contiguous(memory_format=torch.channels_last)
+        self._globals = globals_
+        self.planes, self.globals_ = self._planes.numpy(), globals_.numpy()
+        self._module = module
+        if isinstance(module, _Half):
+            self._module = _traced(module, self._planes, self._globals)
+
+    @torch.inference_mode()
+    def run(self, rows: int) -> tuple[Floats, Floats]:
+        """`Canvas.run`."""
+        policy_logits, value_logits = self._module(self._planes, self._globals)
+        return policy_logits.numpy(), value_logits.numpy()
+
+
+def _traced(module: nn.Module, planes: Tensor, globals_: Tensor) -> nn.Module:
+    """The module as one frozen graph, its weights inside."""
+    with torch.no_grad():
+        traced = torch.jit.trace(module.eval(), (planes, globals_), check_trace=False)  # type: ignore[no-untyped-call]
+        frozen: nn.Module = torch.jit.freeze(traced)
+        for _ in range(_WARM_UP):  # the first calls still optimise
+            frozen(planes, globals_)
+    return frozen
+
+
+class _CudaCanvas:
+    """A network as a CUDA graph: copy in, compute, copy out, without a launch for each kernel."""
+
+    def __init__(
+        self, module: nn.Module, device: torch.device, batch_size: int, height: int, width: int
+    ) -> None:
+        zeros = map(torch.from_numpy, input_buffers(batch_size, height, width))
+        self._pinned = [tensor.pin_memory() for tensor in zeros]
+        self.planes, self.globals_ = (tensor.numpy() for tensor in self._pinned)
+        self._inputs = [tensor.to(device) for tensor in self._pinned]
+        self._inputs[0] = self._inputs[0].contiguous(memory_format=torch.channels_last)
+        self._module, self._device = module, device
+        self._graph = torch.cuda.CUDAGraph()
+        self._record()
+
+    @torch.inference_mode()
+    def _record(self) -> None:
+        stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream(self._device))
+        with torch.cuda.device(self._device), torch.cuda.stream(stream):
+            for _ in range(_WARM_UP):
+                outputs = self._module(*self._inputs)
+            self._results = [torch.empty_like(t, device="cpu").pin_memory() for t in outputs]
+            stream.synchronize()
+            with torch.cuda.graph(self._graph, stream=stream):
+                self._step()
+        torch.cuda.current_stream(self._device).wait_stream(stream)
+
+    def _step(self) -> None:
+        for placed, pinned in zip(self._inputs, self._pinned, strict=True):
+            placed.copy_(pinned, non_blocking=True)
+        for result, output in zip(self._results, self._module(*self._inputs), strict=True):
+            result.copy_(output, non_blocking=True)
+
+    def run(self, rows: int) -> tuple[Floats, Floats]:
+        """`Canvas.run`."""
+        self._graph.replay()
+        torch.cuda.current_stream(self._device).synchronize()
+        policy_logits, value_logits = self._results
+        return policy_logits.numpy(), value_logits.numpy()
