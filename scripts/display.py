@@ -95,6 +95,7 @@ def _facts(progress: Progress) -> list[list[tuple[str, str]]]:
         [
             ("positions/s", f"{progress.positions_per_second:,.0f}"),
             ("evaluations/s", f"{progress.evaluations_per_second:,.0f}"),
+            ("evaluator", progress.evaluator or "?"),
         ],
         losses + elo,
     ]

@@ -99,17 +99,18 @@ def play_game_again(
 
     from model.checkpoint import Checkpoint
     from model.evaluator import evaluator_for
+    from model.serving import load_served
     from selfplay.run import checkpoint_name
     from selfplay.worker import play_again
 
-    # As in the run: rounding depends on the threads, the device and the rows of a batch.
+    # As in the run: rounding depends on the evaluator, threads, device and rows of a batch.
     torch.set_num_threads(config.loop.threads if config.cluster.kind == "local" else 1)
     place = device or ("cuda" if config.cluster.gpus else "cpu")
     rows = config.selfplay.games * config.search.leaves_per_step
 
     def evaluator(version: int) -> "Evaluator":
         path = run / "checkpoints" / checkpoint_name(version)
-        return evaluator_for(Checkpoint.load(path, place).network, place, rows)
+        return evaluator_for(Checkpoint.load(path, place).network, place, rows, load_served(path))
 
     return play_again(
         record,

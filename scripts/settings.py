@@ -98,6 +98,7 @@ def _settings() -> Any:
         run=(str, MISSING),
         runs=(str, "runs"),
         seed=(int, 0),
+        evaluator=(str, "auto"),
         game=(game, game),
         opening=(opening, opening),
         # Untyped, as Hydra cannot add to typed entries; `scripts.mixture` checks what they say.
@@ -116,6 +117,7 @@ CHANGEABLE = (
     "runs",
     "cluster",
     "stop",
+    "evaluator",
     "gauntlet.games",
     "gauntlet.parallel",
     "loop.rate_versions",
@@ -136,7 +138,10 @@ def run_config(settings: DictConfig) -> RunConfig:
             message = str(error)
             prefix = "" if message.startswith(f"{group}.") else f"{group}: "
             raise SettingsError(prefix + message) from error
-    return RunConfig(seed=settings.seed, games=games, **parts)
+    try:
+        return RunConfig(seed=settings.seed, games=games, evaluator=settings.evaluator, **parts)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
 
 
 def mixed_games(settings: DictConfig) -> list[GameChoice]:

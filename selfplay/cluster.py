@@ -17,7 +17,7 @@ import psutil
 import torch
 
 from engine.search import SearchConfig
-from model.evaluator import evaluator_for
+from model.evaluator import Served, evaluator_for
 from model.network import Network, NetworkConfig
 from selfplay.worker import FinishedGame, GameChoice, SelfPlay, SelfPlayConfig, Work
 
@@ -93,8 +93,11 @@ class Chunk:
 class Workers(Protocol):
     """A pool of self-play workers."""
 
-    def publish(self, version: int, weights: Weights) -> None:
-        """Let every worker play with these weights from its games' next plies on."""
+    def publish(self, version: int, weights: Weights, served: Served | None = None) -> None:
+        """Let every worker play with these weights from its games' next plies on.
+
+        `served` says how they are evaluated: in float32 without it.
+        """
 
     def collect(self) -> Chunk | None:
         """Wait for the next chunk of games; None when the run shall stop."""
@@ -137,14 +140,14 @@ class Worker:
             run_seed=spec.run_seed,
         )
 
-    def load(self, version: int, weights: Weights) -> None:
+    def load(self, version: int, weights: Weights, served: Served | None = None) -> None:
         """Play on with a weights version; does nothing if it is in use already."""
         if version == self.version:
             return
         self._network.load_state_dict(
             {name: torch.tensor(value) for name, value in weights.items()}
         )
-        evaluator = evaluator_for(self._network, self._device, self._play.batch_size)
+        evaluator = evaluator_for(self._network, self._device, self._play.batch_size, served)
         self._play.set_evaluator(evaluator, version)
         self.version = version
 
@@ -191,9 +194,9 @@ class LocalWorkers:
         self._worker = Worker(spec)
         self._finished: int | None = None
 
-    def publish(self, version: int, weights: Weights) -> None:
+    def publish(self, version: int, weights: Weights, served: Served | None = None) -> None:
         """Load the weights at once."""
-        self._worker.load(version, weights)
+        self._worker.load(version, weights, served)
 
     def collect(self) -> Chunk | None:
         """Play the next chunk."""
@@ -239,9 +242,9 @@ class RayWorkers:
         self._deaths = 0
         self.replaced = 0
 
-    def publish(self, version: int, weights: Weights) -> None:
+    def publish(self, version: int, weights: Weights, served: Served | None = None) -> None:
         """Put the weights into the object store, once; workers fetch them with their next chunk."""
-        self._weights, self._version = [self._ray.put(dict(weights))], version
+        self._weights, self._version = [self._ray.put((dict(weights), served))], version
         if not self._actors:
             for number in range(self._count):
                 self._actors.append(None)
@@ -324,7 +327,7 @@ class _Actor:
         if version != self._worker.version:
             import ray
 
-            self._worker.load(version, ray.get(weights[0]))
+            self._worker.load(version, *ray.get(weights[0]))
         return self._worker.play(indices, **limits)
 
 

@@ -14,19 +14,24 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from engine.search import SearchConfig
 from model.checkpoint import Checkpoint, CheckpointMeta, GameEntry
+from model.choice import AUTO, Choice, check_name, fixed_choice, measured_choice
 from model.learner import STATE_FILE, Learner, LearnerConfig
 from model.network import Network, NetworkConfig
+from model.positions import Positions, random_positions
+from model.serving import CALIBRATED, COMPARED
 from model.targets import make_batch
 from selfplay.cluster import Chunk, ClusterConfig, Workers, WorkerSpec, start_workers
 from selfplay.gauntlet import Gauntlet, GauntletConfig
 from selfplay.metrics import Metrics
 from selfplay.players import Game, checkpoint_player, game_folder, one_of_each
+from selfplay.publisher import Publisher
 from selfplay.ratings import Estimate
 from selfplay.records import RecordLog
 from selfplay.replay import ReplayBuffer, ReplayConfig
@@ -95,6 +100,27 @@ class RunConfig:
     gauntlet: GauntletConfig = field(default_factory=GauntletConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
     stop: StopConfig = field(default_factory=StopConfig)
+    #: What evaluates positions in self-play: one of `model.choice.NAMES`. "auto" takes the fastest
+    #: here that agrees with float32; with "local" workers the first of a fixed list that does.
+    evaluator: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_name(self.evaluator)
+
+    @property
+    def device(self) -> str:
+        """Where self-play evaluates positions."""
+        return "cuda" if self.cluster.gpus else "cpu"
+
+    @property
+    def batch_size(self) -> int:
+        """The most positions that a worker's evaluator is asked about at a time."""
+        return self.selfplay.games * self.search.leaves_per_step
+
+    @property
+    def entries(self) -> list[GameEntry]:
+        """What is played, as a checkpoint stores it."""
+        return [GameEntry(rules=each.rules, opening=each.opening) for each in self.games]
 
     @property
     def height(self) -> int:
@@ -133,6 +159,8 @@ class Progress:
     fraction: float | None
     """Share of the goal that is reached; None without a goal."""
     seconds_left: float | None
+    evaluator: str
+    """The kind that evaluates positions in self-play."""
 
 
 class Loop:
@@ -155,8 +183,9 @@ class Loop:
         self.checkpoints = folder.folder("checkpoints")
         self.learner = self.open_learner()
         self.metrics = Metrics(folder.folder("logs"), position=self.state.samples)
-        self.metrics.config(folder.config_yaml, self.state.samples)
+        self.metrics.text("config", folder.config_yaml, self.state.samples)
         self.workers: Workers | None = None
+        self.publisher: Publisher | None = None
         self.rates = Rates()
         self._losses: deque[dict[str, float]] = deque(maxlen=50)
         self._started = self._clock = time.monotonic()
@@ -167,13 +196,18 @@ class Loop:
         if self.is_done():
             self.metrics.close()
             return self.state
+        newest = Checkpoint.load(self.checkpoints / checkpoint_name(self.state.version))
+        choice = self.choose_evaluator(newest)
         self.workers = self.start_workers()
+        self.publisher = self.start_publisher(self.workers, choice)
         try:
+            self.publisher.start(newest, self.version_path(), self.seen_positions())
             while not self.is_done():
                 chunk = self.workers.collect()
                 if chunk is None:
                     break
                 self.store(chunk)
+                self.publisher.poll()
                 while self.train():
                     self.publish()
                 if self.rating_is_due():
@@ -183,13 +217,14 @@ class Loop:
             self.commit()
         finally:
             self.workers.close()
+            self.publisher.close()
             self.metrics.close()
         return self.state
 
     # --- play, store ---
 
     def start_workers(self) -> Workers:
-        """The workers, playing with the newest weights."""
+        """The workers; they play as soon as a version is published."""
         self.report("starting workers")
         config = self.config
         spec = WorkerSpec(
@@ -200,14 +235,47 @@ class Loop:
             height=config.height,
             width=config.width,
             run_seed=config.seed,
-            device="cuda" if config.cluster.gpus else "cpu",
+            device=config.device,
         )
-        workers = start_workers(
-            config.cluster, spec, first_game=self.state.next_game, stop=self._stop
+        return start_workers(config.cluster, spec, first_game=self.state.next_game, stop=self._stop)
+
+    def choose_evaluator(self, newest: Checkpoint) -> Choice:
+        """The kinds of evaluators to play with; only "auto" looks at the clock."""
+        config = self.config
+        if config.evaluator != AUTO or config.cluster.kind == "local" or not self.has_device():
+            choice = fixed_choice(config.evaluator, config.device)
+        else:
+            self.report("choosing an evaluator")
+            positions = self.seen_positions()
+            choice = measured_choice(newest.network, config.device, config.batch_size, positions)
+        self.metrics.text("evaluator", choice.said, self.state.samples)
+        return choice
+
+    def start_publisher(self, workers: Workers, choice: Choice) -> Publisher:
+        """What hands versions to the workers."""
+        return Publisher(
+            workers,
+            choice,
+            device=self.config.device if self.has_device() else "cpu",
+            batch_size=self.config.batch_size,
+            background=self.config.cluster.kind != "local",
         )
-        newest = Checkpoint.load(self.checkpoints / checkpoint_name(self.state.version))
-        workers.publish(self.state.version, newest.weights)
-        return workers
+
+    def has_device(self) -> bool:
+        """Whether this process has the kind of device that the workers compute on."""
+        return self.config.device == "cpu" or torch.cuda.is_available()
+
+    def seen_positions(self) -> Positions:
+        """Positions by which evaluators are scaled and compared: of the replay, if it has enough.
+
+        They depend on the run's seed, the version and the replay only.
+        """
+        config, count = self.config, CALIBRATED + COMPARED
+        rng = np.random.default_rng([config.seed, 2, self.state.version])
+        if self.replay.window < COMPARED:
+            return random_positions(config.entries, count, config.height, config.width, rng)
+        samples = self.replay.sample(count, rng, counted=False)
+        return Positions.of(make_batch(samples, config.height, config.width, rng))
 
     def store(self, chunk: Chunk) -> None:
         """Store a chunk: records, then replay, then the state that counts them."""
@@ -289,21 +357,25 @@ class Loop:
 
     def publish(self) -> None:
         """Store the averaged weights as a new version, then the learner; hand the version out."""
-        assert self.workers is not None
+        assert self.publisher is not None
         state = self.state
         state.version = state.steps // self.config.loop.publish_steps
         checkpoint = self.save_checkpoint(self.learner, state.version)
         self.save_learner()
         self.write_metrics()
         self.commit()
-        self.workers.publish(state.version, checkpoint.weights)
+        self.publisher.publish(checkpoint, self.version_path(), self.seen_positions())
         self.report("publishing")
+
+    def version_path(self) -> Path:
+        """The newest version's checkpoint."""
+        return self.checkpoints / checkpoint_name(self.state.version)
 
     def save_checkpoint(self, learner: Learner, version: int) -> Checkpoint:
         """Store the averaged weights as a version."""
         meta = CheckpointMeta(
             network=self.config.model,
-            games=[GameEntry(rules=each.rules, opening=each.opening) for each in self.config.games],
+            games=self.config.entries,
             step=learner.steps,
             version=version,
             run_id=self.folder.run_id,
@@ -327,9 +399,9 @@ class Loop:
     def write_metrics(self) -> None:
         """One point of every curve."""
         replay = self.replay.statistics(self.state.version)
-        workers = self.workers
-        assert workers is not None
-        others = {
+        workers, publisher = self.workers, self.publisher
+        assert workers is not None and publisher is not None
+        others = publisher.take_curves() | {
             "learn/calibration_error": self.learner.calibration.error(),
             "replay/age": replay.age,
             "replay/reuse": replay.reuse,
@@ -450,6 +522,7 @@ class Loop:
                 elo=(state.ratings[-1].elo, state.ratings[-1].error) if state.ratings else None,
                 fraction=fraction,
                 seconds_left=left,
+                evaluator=self.publisher.kind if self.publisher else "",
             )
         )
 

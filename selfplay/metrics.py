@@ -57,10 +57,10 @@ class Metrics:
         self._position = position
         self._since = time.monotonic()
 
-    def config(self, text: str, position: int) -> None:
-        """Show the resolved configuration (YAML)."""
+    def text(self, name: str, text: str, position: int) -> None:
+        """Show a text, such as the resolved configuration (YAML), as it is."""
         block = "\n".join("    " + line for line in text.splitlines())
-        self._writer.add_text("config", block, position)
+        self._writer.add_text(name, block, position)
 
     def played(self, chunk: Chunk) -> None:
         """Note a chunk of self-play."""

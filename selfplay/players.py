@@ -12,9 +12,10 @@ from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchConfig
 from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
 from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
-from model.evaluator import evaluator_for
+from model.evaluator import Served, evaluator_for, why_not
 from model.games import GameEntry
 from model.onnx_evaluator import OnnxError, OnnxEvaluator
+from model.serving import load_served
 
 Game = tuple[RuleSet, str]
 """A rule set and the name of its opening protocol."""
@@ -102,25 +103,37 @@ def game_folder(rules: RuleSet, opening: str) -> str:
 def checkpoint_player(
     path: Path | str, search: SearchConfig, *, name: str = "", device: str = "cpu"
 ) -> Player:
-    """A stored network with a search. Raises PlayerError if the checkpoint cannot be used."""
+    """A stored network with a search, evaluated as its run did where that can be had here.
+
+    Raises PlayerError if the checkpoint cannot be used.
+    """
     try:
-        checkpoint = Checkpoint.load(path, device)
+        checkpoint, served = Checkpoint.load(path, device), load_served(path)
     except CheckpointError as error:
         raise PlayerError(str(error)) from error
-    return network_player(
-        checkpoint, search, name=name or checkpoint_stem(path).name, device=device
-    )
+    name = name or checkpoint_stem(path).name
+    return network_player(checkpoint, search, name=name, device=device, served=served)
 
 
 def network_player(
-    checkpoint: Checkpoint, search: SearchConfig, *, name: str, device: str = "cpu"
+    checkpoint: Checkpoint,
+    search: SearchConfig,
+    *,
+    name: str,
+    device: str = "cpu",
+    served: Served | None = None,
 ) -> Player:
-    """A network in memory with a search. It is copied at the first search, so train on a copy."""
+    """A network in memory with a search. It is copied at the first search, so train on a copy.
+
+    `served` says how it is evaluated; where that cannot be had here, it is in float32.
+    """
     network, meta = checkpoint.network, checkpoint.meta
+    if served is not None and why_not(served.kind, device):
+        served = None
     return Player(
         name=name,
         search=search,
-        evaluator=lambda: evaluator_for(network, device, BUCKET),
+        evaluator=lambda: evaluator_for(network, device, BUCKET, served),
         games=_games(meta.games),
         identity={
             "kind": "checkpoint",
@@ -128,7 +141,8 @@ def network_player(
             "version": meta.version,
             "step": meta.step,
             "search": dataclasses.asdict(search),
-        },
+        }
+        | ({} if served is None else {"evaluator": served.kind}),
     )
 
 

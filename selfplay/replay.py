@@ -179,10 +179,10 @@ class ReplayBuffer:
             else:
                 (self.folder / _name(last.first)).unlink(missing_ok=True)
 
-    def sample(self, n: int, rng: np.random.Generator) -> list[Sample]:
+    def sample(self, n: int, rng: np.random.Generator, *, counted: bool = True) -> list[Sample]:
         """Draw n samples of the window, uniformly and with repetition.
 
-        Raises ValueError if the window is empty.
+        Those drawn to be learnt from are `counted`. Raises ValueError if the window is empty.
         """
         counts = self._counts()
         ends = np.cumsum(counts, dtype=np.int64)
@@ -192,7 +192,7 @@ class ReplayBuffer:
         for number in rng.integers(ends[-1], size=n):
             k = int(np.searchsorted(ends, number, side="right"))
             stored = self._stored[k]
-            stored.draws += 1
+            stored.draws += counted
             drawn.append(stored.shard.sample(len(stored.shard) - int(ends[k] - number)))
         return drawn
 

@@ -3,12 +3,16 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
 
 from model.checkpoint import Checkpoint, CheckpointMeta
+from model.games import GameEntry
 from model.network import Network
+from model.positions import random_positions
+from model.serving import CALIBRATED, prepare, save_prepared
 from scripts.replay import first_difference, main, read_config
 from scripts.settings import Settings
 from selfplay.cluster import Worker, WorkerSpec
@@ -26,9 +30,12 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run folder with a few games in which the weights have changed."""
+@pytest.fixture(scope="module", params=["", "onnx-int8"])
+def run(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A run folder with a few games in which the weights have changed.
+
+    Without a stored evaluator, as older runs, or with what served each version.
+    """
     path = tmp_path_factory.mktemp("runs") / "small"
     path.mkdir()
     settings = OmegaConf.merge(OmegaConf.structured(Settings), OmegaConf.create(CONFIG))
@@ -49,11 +56,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     log = RecordLog(path / "records")
+    entries = [GameEntry(rules=each.rules, opening=each.opening) for each in config.games]
     for version in range(3):
         network = Network(config.model)
         checkpoint = Checkpoint(network=network, meta=CheckpointMeta(network=config.model))
-        checkpoint.save(path / "checkpoints" / f"v{version:06d}")
-        worker.load(version, checkpoint.weights)
+        stem = checkpoint.save(path / "checkpoints" / f"v{version:06d}")
+        served = None
+        if request.param:
+            rng = np.random.default_rng(version)
+            positions = random_positions(entries, CALIBRATED + 50, 4, 5, rng)
+            prepared = prepare(network, positions, [request.param], "cpu", 4)
+            save_prepared(stem, prepared)
+            served = prepared.served
+            assert served.kind == request.param
+        worker.load(version, checkpoint.weights, served)
         chunk = worker.play(range(4 * version, 4 * version + 4), games=2)
         log.append(game.record for game in chunk.games)
     return path

@@ -118,6 +118,7 @@ def test_frozen_and_literal_fields_can_be_overridden() -> None:
         ("stop.minutes=-1", "stop.minutes: -1.0 is negative"),
         ("loop.reuse=0", "loop.reuse: 0.0 is not positive"),
         ("model.channels=2", "model.channels: 2 is no integer >= 4"),
+        ("evaluator=onnx-int", "evaluator: 'onnx-int' is not known; did you mean onnx-int8"),
     ],
 )
 def test_mistakes_are_answered_with_the_key(override: str, line: str) -> None:

@@ -17,7 +17,12 @@ BATCH = 16
 
 
 def small_config(
-    *, kind: str = "local", seed: int = 1, rate_versions: int = 0, **stop: Any
+    *,
+    kind: str = "local",
+    seed: int = 1,
+    rate_versions: int = 0,
+    evaluator: str = "onnx",
+    **stop: Any,
 ) -> RunConfig:
     return RunConfig(
         seed=seed,
@@ -37,4 +42,5 @@ def small_config(
         gauntlet=GauntletConfig(games=4, simulations=4),
         loop=LoopConfig(warmup=40, publish_steps=8, rate_versions=rate_versions),
         stop=StopConfig(**stop),
+        evaluator=evaluator,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from model.serving import load_served
 from selfplay.cluster import ClusterConfig, ClusterError, _ray_started
 from selfplay.loop import Progress, train
 from selfplay.records import read_records
@@ -33,7 +34,7 @@ def self_play_processes() -> list[psutil.Process]:
 
 
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None:
-    config = small_config(kind="ray", games=10**9)
+    config = small_config(kind="ray", evaluator="onnx-int8", games=10**9)
     killed: list[int] = []
     games_then = 0
     phases: list[str] = []
@@ -70,6 +71,9 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
         version for record in read_records(tmp_path / "records") for _, version in record.versions
     }
     assert len(versions) > 2
+    for version in versions:
+        served = load_served(tmp_path / "checkpoints" / f"v{version:06d}")
+        assert served is not None and served.kind == "onnx-int8"
     assert signal.getsignal(signal.SIGTERM) is handler
     # Nothing is left running.
     deadline = time.monotonic() + 20

@@ -80,11 +80,14 @@ outcome/black_wins outcome/white_wins
 speed/games_per_second speed/positions_per_second speed/evaluations_per_second search/batch_fill
 replay/age replay/reuse replay/window elo/rating elo/low elo/high
 memory/learner_mib memory/worker_mib memory/available_mib
+evaluator/policy_kl evaluator/top1_agreement evaluator/value_error evaluator/fallback
+evaluator/seconds
 """
 
 
 def test_every_curve_is_drawn(tmp_path: Path) -> None:
-    run(small_config(games=30, rate_versions=2), tmp_path)
+    _, seen = run(small_config(games=30, rate_versions=2, evaluator="auto"), tmp_path)
+    assert seen[-1].evaluator == "onnx-int8"
     curves = scalars(tmp_path)
     assert set(CURVES.split()) <= curves.keys()
     assert {tag for tag in curves if tag.startswith("opening/choose/")}
@@ -92,11 +95,12 @@ def test_every_curve_is_drawn(tmp_path: Path) -> None:
     events.Reload()
     tags: dict[str, Any] = events.Tags()
     assert set(tags["images"]) == {"game/policy", "game/end", "value/calibration"}
-    assert "config/text_summary" in tags["tensors"]
+    assert {"config/text_summary", "evaluator/text_summary"} <= set(tags["tensors"])
 
 
+@pytest.mark.parametrize("evaluator", ["onnx", "auto"])
 def test_the_same_seed_gives_the_same_games_and_losses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluator: str
 ) -> None:
     losses: list[float] = []
     step = loop_module.Learner.step
@@ -109,7 +113,7 @@ def test_the_same_seed_gives_the_same_games_and_losses(
     monkeypatch.setattr(loop_module.Learner, "step", noting)
     found = []
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):
-        run(small_config(games=24, seed=seed), tmp_path / name)
+        run(small_config(games=24, seed=seed, evaluator=evaluator), tmp_path / name)
         found.append(([*read_records(tmp_path / name / "records")], losses.copy()))
         losses.clear()
     assert found[0] == found[1]
