@@ -2,65 +2,101 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.network import MASK_PLANE, Network
+from model.network import MASK_PLANE, Block, Network
 from model.positions import Positions
 
+Ranges = dict[str, tuple[float, float]]
+"""Name of a tensor -> lowest and highest value, 0 within."""
+
 QUANTILE = 0.9999
-"""Share of the numbers that the scale holds; the few beyond are clamped. On a trained network, the
-policy's divergence is about half of what it is with all of them (and ten times as large at 0.999).
+"""Share of the values below the highest, and above the lowest; the few beyond are clamped. On a
+trained network the policy's divergence is about half of what it is with all, and tenfold at 0.999.
 """
 
 BATCH = 64
-"""Positions of a pass; of each the quantile is taken, and the largest counts."""
+"""Positions of a pass; the widest range of any pass counts."""
+
+LOOKED_AT = 1 << 17
+"""Values of a tensor that are looked at in a pass, at most, evenly spaced."""
 
 _FLOOR = 1e-6
-"""Smallest range, for layers that say nothing."""
+"""Least highest value, for tensors that are 0."""
 
 
 @torch.inference_mode()
-def activation_ranges(network: Network, positions: Positions) -> dict[str, float]:
-    """Magnitudes that hold nearly all values on the board, by name.
+def activation_ranges(network: Network, positions: Positions) -> Ranges:
+    """Ranges of the tensors that int8 networks round: `LAYER` (output) and `LAYER.input`.
 
-    `LAYER` is for a layer's output (its positive part where only a ReLU sees it), `LAYER.input` for
-    a convolution's input. The network is called in float32 on the CPU; it must not be in use.
+    The network computes in float32 on the CPU; it must not be in use.
     """
-    found: dict[str, float] = defaultdict(lambda: _FLOOR)
-    mask = torch.empty(0)
+    found: Ranges = {}
+    seen: dict[str, tuple[Tensor, Tensor]] = {}
 
-    def hook(name: str, layer: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
-        positive = name.endswith(("pooled", "head_summary"))
-        found[name] = max(found[name], _largest(output, mask, positive=positive))
-        if output.dim() == 4:
-            key = f"{name}.input"
-            found[key] = max(found[key], _largest(inputs[0], mask, positive=True))
+    def keep(name: str, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        seen[name] = inputs[0], output
 
     handles = [
-        layer.register_forward_hook(lambda *call, name=name: hook(name, *call))
+        layer.register_forward_hook(lambda _, inputs, out, name=name: keep(name, inputs, out))
         for name, layer in network.named_modules()
-        if isinstance(layer, nn.Conv2d | nn.Linear)
+        if isinstance(layer, nn.Conv2d | nn.Linear | Block)
     ]
     try:
         for start in range(0, len(positions), BATCH):
             part = positions.part(slice(start, start + BATCH))
             planes = torch.from_numpy(part.planes)
-            mask = planes[:, MASK_PLANE : MASK_PLANE + 1] > 0
             network(planes, torch.from_numpy(part.globals_))
+            mask = planes[:, MASK_PLANE] > 0
+            for name, tensor in _tensors(network, seen):
+                low, high = found.get(name, (0.0, _FLOOR))
+                lowest, highest = _extremes(tensor, mask)
+                found[name] = min(low, lowest), max(high, highest)
     finally:
         for handle in handles:
             handle.remove()
-    return dict(found)
+    return found
 
 
-def _largest(values: Tensor, mask: Tensor, *, positive: bool) -> float:
-    """The quantile of the values on the board, or of their magnitudes."""
+def _tensors(
+    network: Network, seen: dict[str, tuple[Tensor, Tensor]]
+) -> Iterator[tuple[str, Tensor]]:
+    """What is rounded, by name; `seen` holds inputs and outputs of layers and blocks.
+
+    Of two terms that are added before a ReLU, the first matters only as far as the sum is positive:
+    what is left of it is the ReLU's output without the second term.
+    """
+    bias = seen["stem_globals"][1]
+    yield "stem_globals", bias
+    yield "stem", seen["blocks.0"][0] - bias[:, :, None, None]
+    for i, block in enumerate(network.blocks):
+        name = f"blocks.{i}"
+        x, result = seen[name]
+        inner = seen[f"{name}.second"][0]
+        yield f"{name}.first.input", x
+        yield f"{name}.second.input", inner
+        yield f"{name}.second", result - x
+        if block.pools:
+            bias = seen[f"{name}.spread"][1]
+            yield f"{name}.spread", bias
+            yield f"{name}.first", inner - bias[:, :, None, None]
+            yield f"{name}.pooled", F.relu(seen[f"{name}.pooled"][1])
+    yield "head_points.input", seen["head_points"][0]
+    yield "head_summary", F.relu(seen["head_summary"][1])
+
+
+def _extremes(values: Tensor, mask: Tensor) -> tuple[float, float]:
+    """Quantiles of [B, C], or of [B, C, H, W] where the mask [B, H, W] is true."""
     if values.dim() == 4:
-        values = values.movedim(1, 3)[mask.squeeze(1)]
-    array = values.numpy().ravel()
-    place = min(len(array) - 1, int(QUANTILE * len(array)))
-    return float(np.partition(array if positive else np.abs(array), place)[place])
+        values = values.movedim(1, 3)[mask]
+    array = values.flatten()[:: max(1, values.numel() // LOOKED_AT)].numpy()
+    last = len(array) - 1
+    place = min(last, int(QUANTILE * len(array)))
+    sides = (0, last) if place == last else (last - place, place)
+    parted = np.partition(array, sides)
+    return float(parted[sides[0]]), float(parted[sides[1]])

@@ -6,10 +6,10 @@ that was made for them from positions (`int8_file`); the others need the network
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.evaluators import Evaluator
+from model.calibration import Ranges
 from model.int8_graph import int8_network
 from model.network import Network
 from model.onnx_evaluator import OnnxEvaluator
@@ -52,8 +52,8 @@ def why_not(kind: str, device: str) -> str:
     return ""
 
 
-def int8_file(kind: str, network: Network, ranges: Mapping[str, float]) -> bytes:
-    """The network that an int8 kind loads; `ranges` are `model.calibration.activation_ranges`."""
+def int8_file(kind: str, network: Network, ranges: Ranges) -> bytes:
+    """The network that an int8 kind loads."""
     return (int8_network if kind == "onnx-int8" else qdq_network)(network, ranges)
 
 

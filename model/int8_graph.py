@@ -1,21 +1,20 @@
 """The network as an ONNX graph in integers, for ONNX Runtime's int8 kernels.
 
 Convolutions multiply 8-bit activations by 8-bit weights and sum exactly, in 32 bits; the dense
-layers, the pooled sums and the policy's last layer stay in float32. Activations lie channels last,
-as the kernels want them. One number describes how a tensor is stored, its largest magnitude m
-(`model.calibration`): where nothing is negative (after a ReLU, which the clamping at 0 does) a step
-is m/255 from 0 on, elsewhere m/127 around 128. Weights have a scale for each output channel.
+layers, the pooled means and maxima and the policy's last layers are in float32. Activations lie
+channels last, as the kernels want them, and are stored as 255 steps over their range
+(`model.calibration`). Weights have a step for each output channel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from model.calibration import Ranges
 from model.network import OFF_BOARD, Network
 from model.onnx_evaluator import INPUTS, OUTPUTS
 from model.onnx_writer import MICROSOFT, GraphWriter
@@ -23,7 +22,7 @@ from model.onnx_writer import MICROSOFT, GraphWriter
 OPSET = 18
 
 
-def int8_network(network: Network, ranges: Mapping[str, float]) -> bytes:
+def int8_network(network: Network, ranges: Ranges) -> bytes:
     """The network as an ONNX file for ONNX Runtime; inputs and outputs are `onnx_network`'s.
 
     `ranges` are those of `model.calibration.activation_ranges`. Raises KeyError where one lacks.
@@ -62,7 +61,7 @@ class _Bytes:
 class _Int8Graph(GraphWriter):
     """The network in integers."""
 
-    def __init__(self, network: Network, ranges: Mapping[str, float]) -> None:
+    def __init__(self, network: Network, ranges: Ranges) -> None:
         super().__init__(network)
         self._ranges = ranges
         self._masks: dict[int, str] = {}
@@ -76,25 +75,25 @@ class _Int8Graph(GraphWriter):
         channels = self.weight("stem.weight").shape[1]
         # Planes are 0 or 1: bytes hold them exactly.
         stones = self.op("Transpose", self.op("Cast", planes, to=byte), perm=last)
-        x = self.conv("stem", _Bytes(stones, _Code(1.0, 0), channels), self.signed("stem"))
+        x = self.conv("stem", _Bytes(stones, _Code(1.0, 0), channels), self.code("stem"))
         bias = self.dense("stem_globals", globals_)
-        x = self.add_everywhere("stem_globals", x, bias, self.positive("blocks.0.first.input"))
+        x = self.add_everywhere("stem_globals", x, bias, self.code("blocks.0.first.input"))
         for i, block in enumerate(self.network.blocks):
             end = i + 1 == len(self.network.blocks)
             following = "head_points.input" if end else f"blocks.{i + 1}.first.input"
-            x = self.block(f"blocks.{i}", x, self.positive(following), pools=bool(block.pools))
+            x = self.block(f"blocks.{i}", x, self.code(following), pools=bool(block.pools))
         self.heads(x, globals_)
 
     def block(self, name: str, x: _Bytes, result: _Code, *, pools: bool) -> _Bytes:
         """`Block.forward`."""
-        inner = self.positive(f"{name}.second.input")
+        inner = self.code(f"{name}.second.input")
         if pools:
             bias = self.dense(f"{name}.spread", self.pool(f"{name}.pooled", x))
-            branch = self.conv(f"{name}.first", x, self.signed(f"{name}.first"))
+            branch = self.conv(f"{name}.first", x, self.code(f"{name}.first"))
             branch = self.add_everywhere(f"{name}.spread", branch, bias, inner)
         else:
             branch = self.on_board(self.conv(f"{name}.first", x, inner))
-        branch = self.conv(f"{name}.second", branch, self.signed(f"{name}.second"))
+        branch = self.conv(f"{name}.second", branch, self.code(f"{name}.second"))
         return self.on_board(self.add(x, branch, result))
 
     def heads(self, x: _Bytes, globals_: str) -> None:
@@ -122,7 +121,7 @@ class _Int8Graph(GraphWriter):
 
     def pool(self, name: str, x: _Bytes) -> str:
         """`pool(F.relu(layer(x)) * mask, points)`, in float32."""
-        kept = self.on_board(self.conv(name, x, self.positive(name)))
+        kept = self.on_board(self.conv(name, x, self.code(name)))
         # Whole numbers, in steps: float32 adds them exactly, in whatever order a kernel does it.
         steps = self.op("Cast", kept.name, to=TensorProto.FLOAT)
         steps = self.op("Reshape", steps, self.integers(0, -1, kept.channels))
@@ -175,7 +174,7 @@ class _Int8Graph(GraphWriter):
 
     def add_everywhere(self, name: str, x: _Bytes, bias: str, code: _Code) -> _Bytes:
         """`relu(x + bias) * mask`; bias [B, channels] is the output of the layer `name`."""
-        bias_code = self.signed(name)
+        bias_code = self.code(name)
         steps = self.op("QuantizeLinear", bias, *self.coded(bias_code))
         steps = self.op("Unsqueeze", steps, self.integers(1, 2))
         # Written out at every point: adding tensors of different shapes takes five times as long.
@@ -208,13 +207,11 @@ class _Int8Graph(GraphWriter):
             )
         return self._masks[channels]
 
-    def signed(self, name: str) -> _Code:
-        """How a tensor of both signs is stored, such as the layer's output."""
-        return _Code(self._ranges[name] / 127, 128)
-
-    def positive(self, name: str) -> _Code:
-        """How a tensor is stored of which the negative part becomes 0."""
-        return _Code(self._ranges[name] / 255, 0)
+    def code(self, name: str) -> _Code:
+        """How a tensor is stored: where it starts at 0, clamping is the ReLU."""
+        low, high = self._ranges[name]
+        scale = (high - low) / 255
+        return _Code(scale, round(-low / scale))
 
     def coded(self, code: _Code) -> tuple[str, str]:
         """Scale and zero point as initialisers."""

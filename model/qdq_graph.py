@@ -6,16 +6,15 @@ and for its weight, that rounds and goes back to float32. OpenVINO makes int8 co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
+from model.calibration import Ranges
 from model.int8_graph import whole_steps
 from model.network import Network
 from model.onnx_graph import OPSET, FloatGraph
 
 
-def qdq_network(network: Network, ranges: Mapping[str, float]) -> bytes:
+def qdq_network(network: Network, ranges: Ranges) -> bytes:
     """The network as an ONNX file with 8-bit convolutions; see `model.int8_graph.int8_network`."""
     graph = _QdqGraph(network, ranges)
     graph.write()
@@ -25,7 +24,7 @@ def qdq_network(network: Network, ranges: Mapping[str, float]) -> bytes:
 class _QdqGraph(FloatGraph):
     """The float graph with rounded convolutions; only the policy's last one is as it was."""
 
-    def __init__(self, network: Network, ranges: Mapping[str, float]) -> None:
+    def __init__(self, network: Network, ranges: Ranges) -> None:
         super().__init__(network)
         self._ranges = ranges
         self._rounded: dict[str, str] = {}
@@ -39,12 +38,17 @@ class _QdqGraph(FloatGraph):
         size = weight.shape[2]
         return self.op(
             "Conv",
-            self.rounded(x, 1.0 if name == "stem" else self._ranges[f"{name}.input"] / 255),
+            self.rounded(x, 1.0 if name == "stem" else self._highest(name) / 255),
             self.op("DequantizeLinear", *steps, axis=0),
             self.stored_weight(f"{name}.bias"),
             kernel_shape=[size, size],
             pads=[size // 2] * 4,
         )
+
+    def _highest(self, name: str) -> float:
+        """The largest input of a convolution; two of them share theirs with another."""
+        name = name.replace(".pooled", ".first").replace("head_summary", "head_points")
+        return self._ranges[f"{name}.input"][1]
 
     def rounded(self, x: str, step: float) -> str:
         """x, nowhere negative, in steps of 0 to 255; once for all that read it."""

@@ -71,16 +71,19 @@ def test_agreement_is_what_it_says() -> None:
 def test_ranges_hold_what_a_network_computes(positions: Positions) -> None:
     network = wild_network(PRESETS["b2c16"])
     ranges = activation_ranges(network, positions.part(slice(0, 64)))
-    assert ranges["stem.input"] == 1.0
-    # Both read the same tensor.
-    assert ranges["blocks.1.first.input"] == ranges["blocks.1.pooled.input"]
     with torch.inference_mode():
         planes = torch.from_numpy(positions.planes[:64])
-        mask = planes[:, :1].bool()
+        bias = network.stem_globals(torch.from_numpy(positions.globals_[:64]))[:, :, None, None]
         stem = network.stem(planes)
-    largest = stem.abs().masked_fill(~mask, 0.0).max().item()
-    assert 0.8 * largest < ranges["stem"] <= largest
-    assert all(value > 0 for value in ranges.values())
+    on_board = planes[:, :1].bool().expand_as(stem)
+    x = torch.relu(stem + bias)[on_board]
+    assert 0.8 * x.max() < ranges["blocks.0.first.input"][1] <= x.max()
+    # Of the stem only what the ReLU lets through.
+    useful = torch.maximum(stem, -bias)[on_board]
+    low, high = ranges["stem"]
+    assert stem.min() < useful.min() <= low < 0 < high <= useful.max()
+    assert ranges["blocks.1.pooled"][0] == ranges["head_points.input"][0] == 0
+    assert all(low <= 0 < high for low, high in ranges.values())
     assert not any(layer._forward_hooks for layer in network.modules())
 
 
@@ -119,7 +122,7 @@ def test_what_is_not_close_is_passed_over(
     positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = wild_network(PRESETS["b2c16"])
-    ranges = dict.fromkeys(activation_ranges(network, positions.part(slice(0, 64))), 0.02)
+    ranges = dict.fromkeys(activation_ranges(network, positions.part(slice(0, 64))), (0.0, 0.02))
     monkeypatch.setattr(serving, "activation_ranges", lambda *_: ranges)
     prepared = prepare(network, positions, ["onnx-int8", "torch-bf16", "onnx"], "cpu", 16)
     assert prepared.served == Served(kind="torch-bf16")
