@@ -82,7 +82,7 @@ def measured_choice(
     """
     found = try_all(network, device, batch_size, positions, seconds)
     found.sort(key=lambda each: -each.rate)
-    good = [each.kind for each in found if not each.reason]
+    good = [each.kind for each in found if not each.reason] + [exact_kind(device)]
     kinds = good[: next(i for i, kind in enumerate(good) if kind in EXACT) + 1]
     told = [
         f"{each.kind} {each.rate:,.0f}" + (f" ({each.reason})" if each.reason else "")

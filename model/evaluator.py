@@ -1,7 +1,7 @@
 """The network as an evaluator for search: the kinds that there are, and how to make one.
 
-`torch`, `onnx` compute in float32: all others are compared with them. The int8 kinds need a network
-that was made for them from positions (`int8_file`); the others need the network alone.
+`torch` and `onnx` compute in float32: the others are compared with them. The int8 kinds need a
+network that was made for them from positions (`int8_file`); the others need the network alone.
 """
 
 from __future__ import annotations

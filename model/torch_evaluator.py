@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -99,7 +100,9 @@ class _CpuCanvas:
 
 def _traced(module: nn.Module, planes: Tensor, globals_: Tensor) -> nn.Module:
     """The module as one frozen graph, its weights inside."""
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
+        # Its successors need a compiler and minutes.
+        warnings.simplefilter("ignore", DeprecationWarning)
         traced = torch.jit.trace(module.eval(), (planes, globals_), check_trace=False)  # type: ignore[no-untyped-call]
         frozen: nn.Module = torch.jit.freeze(traced)
         for _ in range(_WARM_UP):  # the first calls still optimise
@@ -108,7 +111,7 @@ def _traced(module: nn.Module, planes: Tensor, globals_: Tensor) -> nn.Module:
 
 
 class _CudaCanvas:
-    """A network as a CUDA graph: copy in, compute, copy out, without a launch for each kernel."""
+    """A network as a CUDA graph: kernels launched together, between buffers in pinned memory."""
 
     def __init__(
         self, module: nn.Module, device: torch.device, batch_size: int, height: int, width: int
@@ -118,32 +121,34 @@ class _CudaCanvas:
         self.planes, self.globals_ = (tensor.numpy() for tensor in self._pinned)
         self._inputs = [tensor.to(device) for tensor in self._pinned]
         self._inputs[0] = self._inputs[0].contiguous(memory_format=torch.channels_last)
-        self._module, self._device = module, device
+        self._device = device
         self._graph = torch.cuda.CUDAGraph()
-        self._record()
+        self._outputs = self._record(module)
+        self._answers = [torch.empty(output.shape, pin_memory=True) for output in self._outputs]
 
     @torch.inference_mode()
-    def _record(self) -> None:
+    def _record(self, module: nn.Module) -> tuple[Tensor, Tensor]:
+        """Record the graph; returns where it leaves its outputs."""
         stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.device(self._device), torch.cuda.stream(stream):
-            for _ in range(_WARM_UP):
-                outputs = self._module(*self._inputs)
-            self._results = [torch.empty_like(t, device="cpu").pin_memory() for t in outputs]
-            stream.synchronize()
-            with torch.cuda.graph(self._graph, stream=stream):
-                self._step()
-        torch.cuda.current_stream(self._device).wait_stream(stream)
+        with torch.cuda.device(self._device):
+            with torch.cuda.stream(stream):
+                for _ in range(_WARM_UP):
+                    module(*self._inputs)
+            torch.cuda.current_stream().wait_stream(stream)
+            with torch.cuda.graph(self._graph):
+                policy_logits, value_logits = module(*self._inputs)
+        return policy_logits, value_logits
 
-    def _step(self) -> None:
-        for placed, pinned in zip(self._inputs, self._pinned, strict=True):
-            placed.copy_(pinned, non_blocking=True)
-        for result, output in zip(self._results, self._module(*self._inputs), strict=True):
-            result.copy_(output, non_blocking=True)
-
+    @torch.inference_mode()
     def run(self, rows: int) -> tuple[Floats, Floats]:
         """`Canvas.run`."""
-        self._graph.replay()
-        torch.cuda.current_stream(self._device).synchronize()
-        policy_logits, value_logits = self._results
+        with torch.cuda.device(self._device):
+            for placed, pinned in zip(self._inputs, self._pinned, strict=True):
+                placed.copy_(pinned, non_blocking=True)
+            self._graph.replay()
+            for answer, output in zip(self._answers, self._outputs, strict=True):
+                answer.copy_(output, non_blocking=True)
+            torch.cuda.current_stream().synchronize()
+        policy_logits, value_logits = self._answers
         return policy_logits.numpy(), value_logits.numpy()

@@ -141,8 +141,7 @@ def network_player(
             "version": meta.version,
             "step": meta.step,
             "search": dataclasses.asdict(search),
-        }
-        | ({} if served is None else {"evaluator": served.kind}),
+        },
     )
 
 

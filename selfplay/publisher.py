@@ -14,7 +14,7 @@ import numpy as np
 
 from model.checkpoint import Checkpoint
 from model.choice import Choice
-from model.evaluator import Served
+from model.evaluator import Served, why_not
 from model.positions import Positions
 from model.serving import Prepared, load_served, prepare, save_prepared
 from selfplay.cluster import Workers
@@ -55,12 +55,13 @@ class Publisher:
         self._curves: dict[str, float] = {}
 
     def start(self, checkpoint: Checkpoint, path: Path, positions: Positions) -> None:
-        """Publish the version that a run starts or goes on with: at once, as it was served before.
+        """Publish the version that a run starts or goes on with, at once.
 
-        Raises CheckpointError, StorageError.
+        One that was played with is served as before where that can be had here, whatever is chosen
+        for later ones: its games can still be played again. Raises CheckpointError, StorageError.
         """
         served = load_served(path)
-        if served is not None and served.kind in self._choice.kinds:
+        if served is not None and not why_not(served.kind, self._device):
             self._hand_over(checkpoint.meta.version, checkpoint.weights, served)
         else:
             self.publish(checkpoint, path, positions)
