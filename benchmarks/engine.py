@@ -10,18 +10,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gzip
-import importlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from benchmarks.table import Row, machine, rates, save, show
+from benchmarks.table import Row, Target, library, machine, rates, save, show
 from engine import Position, RuleSet
 from engine._playout import (
     list_fouls,
@@ -87,29 +86,6 @@ class Effort:
 QUICK = Effort(seconds=0.02, repeats=2, oracle=200, random=60, slow=2)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """What a row's value, or its ratio, should reach: `least`, or `most` where less is better."""
-
-    what: str
-    least: float | None = None
-    most: float | None = None
-    ratio: bool = False
-
-    def said(self, rows: Iterable[Row]) -> str:
-        """One line about it."""
-        row = next((row for row in rows if row.what == self.what), None)
-        found = None if row is None else row.ratio if self.ratio else row.value
-        bound = f"at least {self.least:g}" if self.most is None else f"at most {self.most:g}"
-        if self.ratio:
-            bound += f" times {'the library' if row is None else row.reference}"
-        if found is None:
-            return f"not measured: {self.what}: {bound}"
-        high, low = self.most, self.least
-        met = (high is None or found <= high) and (low is None or found >= low)
-        return f"{'reached' if met else 'MISSED '} {self.what}: {found:.4g}, {bound}"
-
-
 TARGETS = (
     Target(what="playouts, gomoku 15x15", least=10, ratio=True),
     Target(what="playouts, gomoku 19x19", least=10, ratio=True),
@@ -118,14 +94,6 @@ TARGETS = (
     Target(what="forbidden points, oracle", most=15),
     Target(what="copy, irensei 19x19", most=150),
 )
-
-
-def library(name: str) -> Any | None:
-    """The module of an outside library, or None where it is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
 
 
 def lasting(seconds: float, work: Callable[[], int]) -> Callable[[], int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -23,8 +24,10 @@ from model.network import PRESETS, Network
 from model.targets import Sample, make_batch
 
 POSITIONS, HELD_OUT = 20_000, 2_000
+Optimizer = Literal["adamw", "muon", "sgd"]
+OPTIMIZERS: tuple[Optimizer, ...] = ("adamw", "muon", "sgd")
 #: Learning rates: sgd's was the best of 0.01, 0.03, 0.1.
-RATES = {"muon": 3e-3, "adamw": 3e-3, "sgd": 3e-2}
+RATES: dict[Optimizer, float] = {"muon": 3e-3, "adamw": 3e-3, "sgd": 3e-2}
 
 
 def exact_samples(count: int, seed: int) -> list[Sample]:
@@ -54,10 +57,10 @@ def signs_right(network: Network, samples: Sequence[Sample]) -> float:
         _, value_logits = network(batch.planes, batch.globals_)
     values = value_logits.softmax(1) @ torch.tensor([1.0, 0.0, -1.0])
     outcomes = batch.outcome @ torch.tensor([1.0, 0.0, -1.0])
-    return (values.sign() == outcomes).float().mean().item()
+    return float((values.sign() == outcomes).float().mean())
 
 
-def learn(optimizer: str, steps: int, samples: Sequence[Sample]) -> tuple[Network, float]:
+def learn(optimizer: Optimizer, steps: int, samples: Sequence[Sample]) -> tuple[Network, float]:
     """The averaged network after so many steps, and the seconds that a step took."""
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
@@ -97,7 +100,7 @@ def main() -> None:
     rows = []
     for steps in arguments.steps:
         usual = 0.0
-        for optimizer in ("adamw", "muon", "sgd"):
+        for optimizer in OPTIMIZERS:
             network, seconds = learn(optimizer, steps, taught)
             right = signs_right(network, asked)
             usual = usual or right

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 #: Where results are stored.
 RESULTS = Path(__file__).parent / "results"
@@ -26,6 +28,29 @@ class Row:
     #: This figure over the reference's, larger is better; None without a reference.
     ratio: float | None = None
     spread: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a row's value, or its ratio, should reach: `least`, or `most` where less is better."""
+
+    what: str
+    least: float | None = None
+    most: float | None = None
+    ratio: bool = False
+
+    def said(self, rows: Iterable[Row]) -> str:
+        """One line about it."""
+        row = next((row for row in rows if row.what == self.what), None)
+        found = None if row is None else row.ratio if self.ratio else row.value
+        bound = f"at least {self.least:g}" if self.most is None else f"at most {self.most:g}"
+        if self.ratio:
+            bound += f" times {'the library' if row is None else row.reference}"
+        if found is None:
+            return f"not measured: {self.what}: {bound}"
+        high, low = self.most, self.least
+        met = (high is None or found <= high) and (low is None or found >= low)
+        return f"{'reached' if met else 'MISSED '} {self.what}: {found:.4g}, {bound}"
 
 
 def rates(tasks: dict[str, Callable[[], int]], repeats: int = 5) -> dict[str, tuple[float, float]]:
@@ -47,6 +72,14 @@ def rates(tasks: dict[str, Callable[[], int]], repeats: int = 5) -> dict[str, tu
         )
         for name, values in found.items()
     }
+
+
+def library(name: str) -> Any | None:
+    """The module of an outside library, or None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def machine() -> dict[str, str | int]:

@@ -44,8 +44,8 @@ cdef int judge_lines(const Rules *rules, const Position *position, int cell,
 cdef int winning_cells(const Rules *rules, const Position *position, int colour, int limit,
                        int *cell) noexcept nogil
 
-# As `winning_cells` with a limit of 2, but only those that owe it to one stone: on the lines through
-# it, next to the run that it stands in. A stone on the board makes no others.
+# As `winning_cells` with a limit of 2, but only those that owe it to one stone: on the lines
+# through it, next to the run that it stands in. A stone on the board makes no others.
 cdef int winning_cells_by(const Rules *rules, const Position *position, int stone,
                           int *cell) noexcept nogil
 

@@ -7,7 +7,7 @@ from engine._types cimport Position, Rules
 
 cdef struct Entry:                  # followed by the priors, float[Cache.actions]
     uint64_t key
-    uint64_t check                  # a second key, so that equal keys of other positions are noticed
+    uint64_t check                  # a second key: equal keys of other positions are noticed
     uint32_t age                    # Cache.age when it was stored
     float value                     # for the seat to act
     uint16_t edges                  # legal actions

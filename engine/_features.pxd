@@ -5,11 +5,16 @@ from libc.stdint cimport int32_t, uint16_t
 
 from engine._types cimport Position, Rules
 
-# `canvas` maps action indices to network actions, `area` is the canvas' number of points. The row's
-# planes and globals are overwritten.
+# What is the same in all positions on a canvas: the planes `on_board` and `region`, [2, area].
+# `canvas` maps action indices to network actions, `area` is the canvas' number of points.
+cdef void write_blank(const Rules *rules, const int32_t *canvas, int area,
+                      float *blank) noexcept nogil
+
+# The row's planes and globals are overwritten.
 cdef void write_features(const Rules *rules, const Position *position, int opening,
-                         const uint16_t *legal, int count, const int32_t *canvas, int area,
-                         float *planes, float *globals_) noexcept nogil
+                         const uint16_t *legal, int count, const int32_t *canvas,
+                         const float *blank, int area, float *planes,
+                         float *globals_) noexcept nogil
 
 # Numbers of planes and globals.
 cdef enum:

@@ -2,14 +2,14 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from engine._board cimport count_liberties
 from engine._forbidden cimport FIVE, forbidden_cells
 from engine._position cimport RuleTable, packed_bytes, unpack
 from engine._types cimport (
     BLACK, EMPTY, FORBIDDEN_ILLEGAL, FORBIDDEN_LOSES, MAX_ACTIONS, MAX_CELLS, MAX_OFFERS,
-    MAX_PHASES, OFFERS, OPTION_COUNT, Phase, Position, Rules, WHITE,
+    MAX_PHASES, MAX_POINTS, OFFERS, OPTION_COUNT, Phase, Position, Rules, WHITE,
     colours_of, heads_of, liberties_of,
 )
 
@@ -86,10 +86,22 @@ GLOBALS = (
 )
 
 
+cdef void write_blank(const Rules *rules, const int32_t *canvas, int area,
+                      float *blank) noexcept nogil:
+    cdef int point
+    memset(blank, 0, 2 * area * sizeof(float))
+    for point in range(rules.points):
+        blank[canvas[point]] = 1
+        blank[area + canvas[point]] = rules.in_region[rules.cell_of[point]]
+
+
 cdef void write_features(const Rules *rules, const Position *position, int opening,
-                         const uint16_t *legal, int count, const int32_t *canvas, int area,
-                         float *planes, float *globals_) noexcept nogil:
+                         const uint16_t *legal, int count, const int32_t *canvas,
+                         const float *blank, int area, float *planes,
+                         float *globals_) noexcept nogil:
     memset(planes, 0, PLANE_COUNT * area * sizeof(float))
+    memcpy(planes + ON_BOARD * area, blank, area * sizeof(float))
+    memcpy(planes + REGION * area, blank + area, area * sizeof(float))
     _write_planes(rules, position, legal, count, canvas, area, planes)
     _write_globals(rules, position, opening, legal, count, globals_)
 
@@ -97,19 +109,16 @@ cdef void write_features(const Rules *rules, const Position *position, int openi
 cdef void _write_planes(const Rules *rules, const Position *position, const uint16_t *legal,
                         int count, const int32_t *canvas, int area, float *planes) noexcept nogil:
     cdef const uint8_t *colours = colours_of(rules, position)
-    cdef int point, cell, colour, at, i
+    cdef int point, cell, at, i
     cdef uint8_t known[MAX_CELLS]
     if rules.chains:
         memset(known, 0, rules.cells)
     for point in range(rules.points):
         cell = rules.cell_of[point]
-        at = canvas[point]
-        planes[ON_BOARD * area + at] = 1
-        planes[REGION * area + at] = rules.in_region[cell]
-        colour = colours[cell]
-        if colour == EMPTY:
+        if colours[cell] == EMPTY:
             continue
-        planes[(OWN if colour == position.to_play else OTHER) * area + at] = 1
+        at = canvas[point]
+        planes[(OWN if colours[cell] == position.to_play else OTHER) * area + at] = 1
         if rules.chains:
             i = _liberties(rules, position, cell, known)
             if i <= 2:
@@ -199,14 +208,18 @@ def decode(RuleTable table, int opening, bytes packed, const int32_t[::1] canvas
     cdef uint16_t actions[MAX_ACTIONS]
     cdef uint8_t[::1] flags = legal.view("uint8")
     cdef int count, i, area = planes.shape[1] * planes.shape[2]
+    cdef float blank[2 * MAX_POINTS]
     if len(packed) != packed_bytes(rules):
         raise ValueError(f"packed position: {len(packed)} bytes, expected {packed_bytes(rules)}")
+    if area > MAX_POINTS:
+        raise ValueError(f"canvas: {area} points are more than {MAX_POINTS}")
     cdef Position *position = <Position *> malloc(rules.position_bytes)
     if position == NULL:
         raise MemoryError
     count = unpack(rules, <const uint8_t *> <const char *> packed, position, actions)
     if count >= 0:
-        write_features(rules, position, opening, actions, count, &canvas[0], area,
+        write_blank(rules, &canvas[0], area, blank)
+        write_features(rules, position, opening, actions, count, &canvas[0], blank, area,
                        &planes[0, 0, 0], &globals_[0])
         for i in range(count):
             flags[canvas[actions[i]]] = 1

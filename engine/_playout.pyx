@@ -4,14 +4,17 @@ Nothing of the engine uses them. `benchmarks/engine.py` times them; what they re
 compiler from leaving the work out, and lets tests check that it was done right.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+import numpy as np
+
+from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_blank, write_features
 from engine._forbidden cimport FIVE, forbidden_cells, fouls_at, is_forbidden
 from engine._position cimport (
-    PositionCore, RuleTable, history_copy, history_free, history_has, history_new, legal_actions,
-    play, position_key, start, verdict,
+    PositionCore, RuleTable, history_copy, history_free, history_has, history_new, history_pop,
+    legal_actions, play, position_key, start, verdict,
 )
 from engine._types cimport (
     EMPTY, History, LEGAL, MAX_ACTIONS, MAX_CELLS, MAX_POINTS, MAX_POSITION_WORDS, PASS, Position,
@@ -259,6 +262,54 @@ def look_up(PositionCore core, int keys):
 def remembered(PositionCore core):
     """The number of earlier boards that the position's history holds."""
     return core.history.count
+
+
+# --- a search without its tree --------------------------------------------------------------------
+
+def retrace(PositionCore core, const int32_t[::1] parents, const int32_t[::1] actions,
+            const int32_t[::1] canvas, int repeats):
+    """Plays to every node of a tree, lists its actions and writes its features, as a search does.
+
+    Node i > 0 is reached by `actions[i]` from node `parents[i] < i`; node 0 is the position.
+    Returns the number of actions listed and the combined key of the positions. What a search costs
+    beyond this is its tree.
+    """
+    cdef const Rules *rules = &core.table.rules
+    cdef uint64_t block[MAX_POSITION_WORDS]
+    cdef Position *position = <Position *> block
+    cdef uint16_t legal[MAX_ACTIONS]
+    cdef int path[MAX_ACTIONS]
+    cdef uint64_t banned, key = 0, total = 0
+    cdef uint32_t known = core.history.count
+    cdef int i, at, depth, count, _round
+    # As many rows as a batch of 64 trees has, one after the other.
+    planes = np.zeros((64, PLANE_COUNT, canvas.shape[0]), np.float32)
+    globals_ = np.zeros((64, GLOBAL_COUNT), np.float32)
+    cdef float[:, :, ::1] planes_at = planes
+    cdef float[:, ::1] globals_at = globals_
+    cdef float blank[2 * MAX_POINTS]
+    write_blank(rules, &canvas[0], rules.points, blank)
+    with nogil:
+        for _round in range(repeats):
+            for i in range(1, parents.shape[0]):
+                memcpy(position, core.block, rules.position_bytes)
+                at, depth = i, 0
+                while at:
+                    path[depth] = actions[at]
+                    depth += 1
+                    at = parents[at]
+                while depth:
+                    depth -= 1
+                    play(rules, position, core.history, path[depth])
+                if position.reason == RUNNING:
+                    count = legal_actions(rules, position, core.history, legal, &banned)
+                    total += count
+                    key ^= position_key(rules, position) ^ banned
+                    write_features(rules, position, 0, legal, count, &canvas[0],
+                                   blank, rules.points, &planes_at[i & 63, 0, 0],
+                                   &globals_at[i & 63, 0])
+                history_pop(core.history, known)
+    return total, key
 
 
 # --- forbidden points, for tests ------------------------------------------------------------------

@@ -5,7 +5,10 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from engine._types cimport History, Position, Rules
 
-cdef struct Node:                   # 36 bytes
+cdef enum:
+    KEPT = 14                       # edges that a node begins with, at most
+
+cdef struct Node:                   # 40 bytes
     uint32_t parent                 # the root is node 0 and its own parent
     uint32_t first                  # its first edge
     uint32_t visits                 # simulations that ended at or below it, its own evaluation too
@@ -13,13 +16,15 @@ cdef struct Node:                   # 36 bytes
     float value                     # its own evaluation for seat A
     float visited_prior             # prior mass of the visited edges
     uint16_t edges                  # legal actions
+    uint16_t kept                   # those in the arena: all of a root's, else the best priors
     uint16_t visited                # edges first .. first+visited-1 have a child
-    uint16_t forced                 # the only cell that does not lose at once, 0: none known
+    uint16_t threat                 # cell where the opponent of who acts could win, 0: none known
     uint16_t in_flight              # simulations at or below it that wait for the network
     uint8_t seat                    # who acts
-    uint8_t state                   # FRESH, WAITING or EXPANDED
+    uint8_t state                   # FRESH, WAITING, EXPANDED or REFILLING
     uint8_t proof                   # UNPROVEN, or the result with best play
-    uint8_t sighted                 # bool: the opponent threatens to win at `forced` and nowhere else
+    uint8_t sighted                 # bool: the opponent could win at `threat` and nowhere else
+    uint8_t forced                  # bool: every move but a stone on `threat` loses at once
 
 cdef struct Arena:                  # nodes and edges of one tree; indices, so that it can be moved
     Node *nodes
@@ -36,8 +41,8 @@ cdef struct Tree:
     const Rules *rules
     Position *root
     History *history                # of the game up to the root; a descent pushes and pops
-    uint16_t last                   # cell of the stone that led to the root, 0: unknown or none
     const int32_t *canvas           # action -> network action under the tree's symmetry
+    float *blank                    # [2, area] what features have in common under that symmetry
     int32_t opening                 # the opening's number in the features
     uint64_t salt                   # tells its evaluations in the cache from other trees'
     int32_t budget                  # simulations wanted at the root
@@ -63,6 +68,7 @@ cdef struct Statistics:
     uint64_t steps                  # calls of collect that filled a batch
     uint64_t simulations
     uint64_t evaluations            # rows of batches
+    uint64_t refills                # of these: for the further actions of a node
     uint64_t terminals              # simulations that ended in a finished or proven position
     uint64_t cached                 # simulations that the cache answered
     uint64_t collisions             # descents that met a leaf in flight

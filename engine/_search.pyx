@@ -5,6 +5,10 @@ ends in a new leaf (a row of the batch) or in a finished or proven position (bac
 Values are kept for seat A and change sign only where seat B chooses, so nothing assumes that seats
 alternate. Edges of a node are ordered: first those with a child, then the unvisited one with the
 best prior, then the rest; since all unvisited edges share one first-play value, this scan is exact.
+
+Most nodes are never visited twice, so a node begins with its best few edges only. One that has
+visited them all, or has become the root, asks the evaluator (or the cache) again and gets the rest:
+the same evaluation, so the tree is the one that it would be with all edges from the start.
 """
 
 from cython cimport final
@@ -15,24 +19,26 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from engine._board cimport winning_cells, winning_cells_by
+from engine._board cimport judge_lines, winning_cells, winning_cells_by
 from engine._cache cimport (
     Cache, Entry, cache_clear, cache_find, cache_free, cache_make, cache_store, check_of, priors_of,
 )
-from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
+from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_blank, write_features
 from engine._position cimport (
     PositionCore, history_copy, history_free, history_new, history_pop, legal_actions, play,
     position_key, verdict,
 )
+from engine._softmax cimport finite, softmax
 from engine._types cimport (
-    BLACK, LEGAL, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules, SEAT_A,
-    WHITE, colours_of, mix,
+    BLACK, LEGAL, LINE_WINS, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules,
+    SEAT_A, WHITE, colours_of, mix,
 )
 
 cdef enum:                      # Node.state
     FRESH = 0                   # made, not yet sent to the network
     WAITING = 1                 # a row of the batch in flight
     EXPANDED = 2                # priors known, or finished
+    REFILLING = 3               # expanded, and a row of the batch in flight for the edges left out
 
 cdef enum:                      # Node.proof
     UNPROVEN = 0
@@ -42,8 +48,12 @@ cdef enum:                      # Node.proof
 
 cdef enum:                      # how a descent ended
     LEAF
+    SHORT                       # at a node that wants its further edges first
     SCORED
     COLLISION
+
+cdef enum:                      # an action, a prior and a child
+    EDGE_BYTES = sizeof(uint16_t) + sizeof(float) + sizeof(uint32_t)
 
 cdef enum:
     LARGEST_POSITION = sizeof(Position) + 9 * MAX_CELLS + 16
@@ -97,7 +107,7 @@ cdef void _move_subtree(const Arena *source, uint32_t top, Arena *target) noexce
     target.edge_count = 0
     while i < target.node_count:
         node = &target.nodes[i]
-        first, size = node.first, node.edges
+        first, size = node.first, node.kept
         node.first = target.edge_count
         target.edge_count += size
         memcpy(&target.actions[node.first], &source.actions[first], size * sizeof(uint16_t))
@@ -121,7 +131,7 @@ cdef void _swap_edges(Arena *arena, uint32_t first, uint32_t second) noexcept no
 
 
 cdef void _best_unvisited_first(Arena *arena, const Node *node) noexcept nogil:
-    cdef uint32_t start = node.first + node.visited, end = node.first + node.edges, best = start, i
+    cdef uint32_t start = node.first + node.visited, end = node.first + node.kept, best = start, i
     for i in range(start + 1, end):
         if arena.priors[i] > arena.priors[best]:
             best = i
@@ -179,7 +189,7 @@ cdef int _select(const Arena *arena, const Node *node, const Settings *settings)
         score += explore * arena.priors[node.first + k] / (1 + child.visits + child.in_flight)
         if score > best_score:
             best, best_score = k, score
-    if node.visited < node.edges:
+    if node.visited < node.kept:
         score = sign * node.total / node.visits
         score -= settings.fpu_reduction * sqrtf(node.visited_prior)
         score += explore * arena.priors[node.first + node.visited]
@@ -190,7 +200,7 @@ cdef int _select(const Arena *arena, const Node *node, const Settings *settings)
 
 cdef int _edge_of(const Arena *arena, const Node *node, int action) noexcept nogil:
     cdef int k
-    for k in range(node.edges):
+    for k in range(node.kept):
         if arena.actions[node.first + k] == action:
             return k
     return -1
@@ -260,7 +270,7 @@ cdef int _select_gumbel(const Tree *tree, const Settings *settings) noexcept nog
 
 cdef int _block(const Tree *tree, const Node *root) noexcept nogil:
     # The root's edge that stops the opponent's threat, while it has not been visited; else -1.
-    cdef int edge = _edge_of(&tree.arena, root, tree.rules.point_of[root.forced])
+    cdef int edge = _edge_of(&tree.arena, root, tree.rules.point_of[root.threat])
     return edge if edge >= root.visited else -1
 
 
@@ -319,11 +329,16 @@ cdef void _prove_upwards(Arena *arena, uint32_t at) noexcept nogil:
 
 # --- descents -----------------------------------------------------------------------------------
 
+cdef inline bint _is_short(const Node *node, uint32_t at) noexcept nogil:
+    # Whether the next choice at an expanded node needs more edges than it has.
+    return node.kept < node.edges and (node.visited == node.kept or at == 0)
+
+
 cdef bint _wants_more(const Tree *tree, const Settings *settings) noexcept nogil:
     cdef const Node *root = &tree.arena.nodes[0]
-    if not tree.active or tree.full or root.state == WAITING:
+    if not tree.active or tree.full or root.state == WAITING or root.state == REFILLING:
         return False
-    if root.state == FRESH:
+    if root.state == FRESH or _is_short(root, 0):
         return True
     if settings.solver and root.proof:
         return False
@@ -331,7 +346,7 @@ cdef bint _wants_more(const Tree *tree, const Settings *settings) noexcept nogil
 
 
 cdef bint _has_room(const Tree *tree) noexcept nogil:
-    # for one more node, and for the leaf's edges if there is a forced move above it
+    # for one more node with any number of edges, and a forced move above it
     return (tree.arena.node_count < tree.arena.node_capacity
             and tree.arena.edge_count + tree.rules.actions < tree.arena.edge_capacity)
 
@@ -356,8 +371,8 @@ cdef bint _expand_forced(Tree *tree, uint32_t at) noexcept nogil:
     cdef Node *node = &arena.nodes[at]
     if not node.forced or not _has_room(tree):
         return False
-    node.first, node.edges = arena.edge_count, 1
-    arena.actions[node.first] = tree.rules.point_of[node.forced]
+    node.first, node.edges, node.kept = arena.edge_count, 1, 1
+    arena.actions[node.first] = tree.rules.point_of[node.threat]
     arena.priors[node.first] = 1
     arena.edge_count += 1
     node.state = EXPANDED
@@ -370,17 +385,20 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
     cdef Arena *arena = &tree.arena
     cdef Node *node
     cdef uint32_t at = 0, below
-    cdef int edge, last = tree.last, before = 0
+    cdef int edge, last
     memcpy(position, tree.root, tree.rules.position_bytes)
     arena.nodes[0].in_flight += 1
     while arena.nodes[at].state != FRESH or _expand_forced(tree, at):
         node = &arena.nodes[at]
-        if node.state == WAITING:
+        if node.state != EXPANDED:
             _withdraw(arena, at)
             return COLLISION
         if node.proof and at:
             _back_up(arena, at, _proven_value(node.proof))
             return SCORED
+        if _is_short(node, at):
+            leaf[0] = at
+            return SHORT
         edge = -1
         if at == 0 and tree.considered_count:
             edge = _select_gumbel(tree, settings)
@@ -389,11 +407,10 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
         if edge < 0:
             edge = _select(arena, node, settings)
         depth[0] += 1
-        before = last
         if edge < node.visited:
             below = arena.children[node.first + edge]
             if arena.nodes[below].state == EXPANDED and not arena.nodes[below].proof:
-                last = _play(tree, position, arena.actions[node.first + edge])
+                play(tree.rules, position, tree.history, arena.actions[node.first + edge])
         else:
             last = _play(tree, position, arena.actions[node.first + edge])
             below = _visit_edge(arena, at, edge, position.seat)
@@ -403,7 +420,7 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
                     DRAWN if position.winner == NOBODY else A_WINS + position.winner
                 )
             elif settings.solver:
-                _judge_at_sight(tree.rules, position, &arena.nodes[below], node, last, before)
+                _judge_at_sight(tree.rules, position, &arena.nodes[below], node, last)
             if settings.solver and arena.nodes[below].proof:
                 _prove_upwards(arena, below)
         at = below
@@ -427,35 +444,50 @@ cdef bint _must_block(const Rules *rules, const Position *position) noexcept nog
             and position.phase == rules.play_phase and not position.passes)
 
 
+cdef bint _can_win(const Rules *rules, const Position *position, const Node *parent,
+                   int last) noexcept nogil:
+    # Whether the seat to act can complete a line. What it threatened before its opponent's stone
+    # `last` (0: more has changed than that) is known where `parent` is sighted.
+    cdef int cell = 0
+    if last and parent.sighted:
+        return (parent.threat and parent.threat != last and judge_lines(
+            rules, position, parent.threat, position.to_play) == LINE_WINS)
+    return winning_cells(rules, position, position.to_play, 1, &cell)
+
+
+cdef int _see_threats(const Rules *rules, const Position *position, Node *node,
+                      bint known, int last) noexcept nogil:
+    # Notes where the opponent could win if it were to move; returns the number of cells, up to 2.
+    # Where its stone `last` is all that has changed since it could not (`known`), it made them.
+    cdef int threats, cell = 0
+    if known:
+        threats = winning_cells_by(rules, position, last, &cell)
+    else:
+        threats = winning_cells(rules, position, BLACK + WHITE - position.to_play, 2, &cell)
+    node.sighted = threats < 2
+    node.threat = cell if node.sighted else 0
+    return threats
+
+
 cdef void _judge_at_sight(const Rules *rules, const Position *position, Node *node,
-                          const Node *parent, int last, int before) noexcept nogil:
-    # Who can complete a line wins; who faces two such threats loses, and one must be blocked.
-    # `last` and `before` are the cells of the last two stones, 0 where unknown or where a turn did
-    # more than place one. The seat to act had no winning cell a turn ago, else the search would not
-    # be here: what it has now it owes to its stone `before`, and its opponent to `last`.
-    cdef int cell = 0, threats = 0
-    cdef bint wins = False
-    if _may_complete(rules, position):
-        if last and parent.sighted:
-            wins = parent.forced and parent.forced != last
-        elif last and before:
-            wins = (colours_of(rules, position)[before] == position.to_play
-                    and winning_cells_by(rules, position, before, &cell))
-        else:
-            wins = winning_cells(rules, position, position.to_play, 1, &cell)
-    if wins:
+                          const Node *parent, int last) noexcept nogil:
+    # Who can complete a line wins; who faces two threats that must be blocked loses.
+    cdef int threats
+    cdef bint known = last and parent.sighted and (
+        colours_of(rules, position)[last] != position.to_play
+    )
+    if not _may_complete(rules, position):
+        return
+    if _can_win(rules, position, parent, last if known else 0):
         node.proof = A_WINS + position.seat
-    elif _must_block(rules, position):
-        if last and parent.sighted:
-            threats = winning_cells_by(rules, position, last, &cell)
-        else:
-            threats = winning_cells(rules, position, BLACK + WHITE - position.to_play, 2, &cell)
-        if threats == 2 or threats == 1 and verdict(
-            rules, position, NULL, rules.point_of[cell]
-        ) != LEGAL:
-            node.proof = A_WINS + 1 - position.seat
-        node.sighted = True
-        node.forced = cell
+    elif not rules.switches:
+        threats = _see_threats(rules, position, node, known, last)
+        if threats and _must_block(rules, position):
+            node.forced = threats == 1 and verdict(
+                rules, position, NULL, rules.point_of[node.threat]
+            ) == LEGAL
+            if not node.forced:
+                node.proof = A_WINS + 1 - position.seat
     if node.proof:
         node.state = EXPANDED
 
@@ -465,16 +497,15 @@ cdef void _judge_root(Tree *tree) noexcept nogil:
     # that stops a threat, to be visited first.
     cdef Arena *arena = &tree.arena
     cdef Node *root = &arena.nodes[0]
-    cdef int cell = 0, threat = 0
+    cdef int cell = 0
     cdef uint32_t child
-    if _may_complete(tree.rules, tree.root):
-        winning_cells(tree.rules, tree.root, tree.root.to_play, 1, &cell)
+    if not _may_complete(tree.rules, tree.root):
+        return
+    winning_cells(tree.rules, tree.root, tree.root.to_play, 1, &cell)
     if not cell or arena.node_count == arena.node_capacity:
-        if _must_block(tree.rules, tree.root):
-            root.sighted = winning_cells(
-                tree.rules, tree.root, BLACK + WHITE - tree.root.to_play, 2, &threat
-            ) < 2
-            root.forced = threat if root.sighted else 0
+        if not tree.rules.switches:
+            root.forced = (_see_threats(tree.rules, tree.root, root, False, 0) == 1
+                           and _must_block(tree.rules, tree.root))
         return
     child = _visit_edge(arena, 0, _edge_of(arena, root, tree.rules.point_of[cell]), root.seat)
     arena.nodes[child].state = EXPANDED
@@ -485,21 +516,51 @@ cdef void _judge_root(Tree *tree) noexcept nogil:
     _prove_upwards(arena, child)
 
 
-cdef void _set_priors(const Tree *tree, const Node *node, const float *logits) noexcept nogil:
-    # Softmax over the legal actions.
-    cdef const uint16_t *actions = &tree.arena.actions[node.first]
-    cdef float *priors = &tree.arena.priors[node.first]
-    cdef float most = -1e30, total = 0
-    cdef int k
+cdef void _keep_best(Arena *arena, const Node *node, const uint16_t *actions,
+                     const float *priors) noexcept nogil:
+    # The node's `kept` edges: all, or those with the best priors, the first of equals.
+    cdef uint16_t *best = &arena.actions[node.first]
+    cdef float *best_priors = &arena.priors[node.first]
+    cdef int k, at, size = 0
+    if node.kept == node.edges:
+        memcpy(best, actions, node.kept * sizeof(uint16_t))
+        memcpy(best_priors, priors, node.kept * sizeof(float))
+        _best_unvisited_first(arena, node)
+        return
     for k in range(node.edges):
-        priors[k] = logits[tree.canvas[actions[k]]]
-        if priors[k] > most:
-            most = priors[k]
+        if size == node.kept:
+            if priors[k] <= best_priors[size - 1]:
+                continue
+            size -= 1
+        at = size
+        while at and priors[k] > best_priors[at - 1]:
+            best[at], best_priors[at] = best[at - 1], best_priors[at - 1]
+            at -= 1
+        best[at], best_priors[at] = actions[k], priors[k]
+        size += 1
+
+
+cdef void _keep_all(Arena *arena, Node *node, uint32_t first, const uint16_t *actions,
+                    const float *priors) noexcept nogil:
+    # Moves the node's visited edges to `first` and puts the others behind them.
+    cdef int rank[MAX_ACTIONS]
+    cdef int k, size = node.visited
     for k in range(node.edges):
-        priors[k] = expf(priors[k] - most)
-        total += priors[k]
+        rank[actions[k]] = -1
+    for k in range(node.visited):
+        rank[arena.actions[node.first + k]] = k
+    node.visited_prior = 0
     for k in range(node.edges):
-        priors[k] /= total
+        if rank[actions[k]] >= 0:
+            arena.children[first + rank[actions[k]]] = arena.children[node.first + rank[actions[k]]]
+            node.visited_prior += priors[k]
+        else:
+            rank[actions[k]] = size
+            size += 1
+        arena.actions[first + rank[actions[k]]] = actions[k]
+        arena.priors[first + rank[actions[k]]] = priors[k]
+    node.first, node.kept = first, node.edges
+    _best_unvisited_first(arena, node)
 
 
 cdef void _expand(Arena *arena, uint32_t at, float value) noexcept nogil:
@@ -507,7 +568,6 @@ cdef void _expand(Arena *arena, uint32_t at, float value) noexcept nogil:
     cdef Node *node = &arena.nodes[at]
     node.state = EXPANDED
     node.value = value if node.seat == SEAT_A else -value
-    _best_unvisited_first(arena, node)
     _back_up(arena, at, node.value)
 
 
@@ -530,6 +590,9 @@ cdef class SearchCore:
     cdef int32_t *row_trees
     cdef uint32_t *row_nodes
     cdef uint64_t *row_checks
+    cdef uint32_t *row_edges                # where the edges of a refilled node will lie
+    cdef uint16_t *row_actions              # [batch_size, MAX_ACTIONS] legal actions
+    cdef float *priors                      # [MAX_ACTIONS] of the row that is being answered
     cdef int first_tree                     # where the next collect begins
     cdef list held                          # Python objects whose memory the trees point into
     cdef float *planes_at
@@ -541,7 +604,8 @@ cdef class SearchCore:
 
     def __cinit__(self, int trees, int batch_size, int height, int width, uint32_t nodes,
                   uint64_t cache_bytes, dict settings):
-        cdef uint32_t edges = nodes * (height * width + OPTION_COUNT)
+        # A refilled node needs room for all actions; few are.
+        cdef uint32_t edges = nodes * KEPT + (4 + nodes // 16) * (height * width + OPTION_COUNT)
         cdef Tree *tree
         cdef int i
         self.tree_count, self.batch_size, self.area = trees, batch_size, height * width
@@ -559,9 +623,13 @@ cdef class SearchCore:
         self.row_trees = <int32_t *> malloc(batch_size * sizeof(int32_t))
         self.row_nodes = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
         self.row_checks = <uint64_t *> malloc(batch_size * sizeof(uint64_t))
+        self.row_edges = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
+        self.row_actions = <uint16_t *> malloc(batch_size * MAX_ACTIONS * sizeof(uint16_t))
+        self.priors = <float *> malloc((MAX_ACTIONS + 7) * sizeof(float))
         self.trees = <Tree *> malloc(trees * sizeof(Tree))
         if (self.scratch == NULL or self.row_trees == NULL or self.row_nodes == NULL
-                or self.row_checks == NULL or self.trees == NULL):
+                or self.row_checks == NULL or self.row_edges == NULL or self.row_actions == NULL
+                or self.priors == NULL or self.trees == NULL):
             raise MemoryError
         memset(self.trees, 0, trees * sizeof(Tree))
         if (_arena_make(&self.spare, nodes, edges) < 0
@@ -574,9 +642,10 @@ cdef class SearchCore:
             tree.logits = <float *> malloc(MAX_ACTIONS * sizeof(float))
             tree.gumbels = <float *> malloc(MAX_ACTIONS * sizeof(float))
             tree.considered = <uint16_t *> malloc(MAX_ACTIONS * sizeof(uint16_t))
+            tree.blank = <float *> malloc(2 * self.area * sizeof(float))
             if (_arena_make(&tree.arena, nodes, edges) < 0 or tree.root == NULL
                     or tree.history == NULL or tree.logits == NULL or tree.gumbels == NULL
-                    or tree.considered == NULL):
+                    or tree.considered == NULL or tree.blank == NULL):
                 raise MemoryError
 
     def __dealloc__(self):
@@ -589,12 +658,16 @@ cdef class SearchCore:
                 free(self.trees[i].logits)
                 free(self.trees[i].gumbels)
                 free(self.trees[i].considered)
+                free(self.trees[i].blank)
         _arena_free(&self.spare)
         free(self.trees)
         free(self.scratch)
         free(self.row_trees)
         free(self.row_nodes)
         free(self.row_checks)
+        free(self.row_edges)
+        free(self.row_actions)
+        free(self.priors)
         cache_free(&self.cache)
 
     def start(self, int index, PositionCore position, int opening):
@@ -606,7 +679,6 @@ cdef class SearchCore:
         if history_copy(position.history, tree.history) < 0:
             raise MemoryError
         tree.active = True
-        tree.last = 0
         self._plant(tree)
 
     cdef void _plant(self, Tree *tree) noexcept nogil:
@@ -627,8 +699,11 @@ cdef class SearchCore:
         tree.salt = mix(tree.opening << 8 | tree.rules.opening_number << 4 | turn)
         self.held[index] = [canvas]
         tree.canvas = &canvas[0]
+        write_blank(tree.rules, tree.canvas, self.area, tree.blank)
         tree.budget = budget
         tree.considered_count = 0
+        if self.cache.buckets and _is_short(&tree.arena.nodes[0], 0):
+            self._recall_root(tree, index)
 
     def advance(self, int index, int action, bint keep):
         """Plays a legal action at the root; with `keep`, its subtree becomes the tree."""
@@ -637,7 +712,7 @@ cdef class SearchCore:
         cdef int edge = _edge_of(arena, &arena.nodes[0], action)
         cdef Arena emptied
         tree.considered_count = 0
-        tree.last = _play(tree, tree.root, action)
+        play(tree.rules, tree.root, tree.history, action)
         if (keep and 0 <= edge < arena.nodes[0].visited and tree.root.reason == RUNNING
                 and _is_searched(arena, edge)):
             _move_subtree(arena, arena.children[arena.nodes[0].first + edge], &self.spare)
@@ -645,9 +720,26 @@ cdef class SearchCore:
             tree.arena = self.spare
             self.spare = emptied
             tree.full = False
+            if not _has_room(tree):
+                self._plant(tree)
         else:
             self._plant(tree)
         tree.active = tree.root.reason == RUNNING
+
+    cdef void _recall_root(self, Tree *tree, int index) noexcept nogil:
+        # The further edges of a node that has become the root, if the cache has them.
+        cdef Node *root = &tree.arena.nodes[0]
+        cdef uint64_t banned = 0
+        legal_actions(tree.rules, tree.root, tree.history, self.row_actions, &banned)
+        self.keys_at[0] = position_key(tree.rules, tree.root) ^ banned
+        self.row_checks[0] = check_of(tree.rules, tree.root)
+        self.row_trees[0], self.row_nodes[0] = index, 0
+        self.row_edges[0] = tree.arena.edge_count
+        root.in_flight += 1
+        if self._recall(tree, 0):
+            tree.arena.edge_count += root.edges
+        else:
+            root.in_flight -= 1
 
     def collect(self):
         """Descends in all trees until the batch is full or nothing more is wanted; returns rows."""
@@ -675,47 +767,68 @@ cdef class SearchCore:
                 return
             known = tree.history.count
             end = _descend(tree, &self.settings, self.scratch, &leaf, &self.counts.depth)
-            if end == LEAF:
-                taken += self._send(tree, index, leaf)
+            if end == LEAF or end == SHORT:
+                taken += self._ask(tree, index, leaf)
             history_pop(tree.history, known)
             if end == COLLISION:
                 self.counts.collisions += 1
                 return
-            self.counts.simulations += 1
-            if end == SCORED:
-                self.counts.terminals += 1
+            self.counts.simulations += end != SHORT
+            self.counts.terminals += end == SCORED
 
-    cdef bint _send(self, Tree *tree, int index, uint32_t leaf) noexcept nogil:
-        # Makes the leaf, whose position is in `scratch`, the next row of the batch. Returns False
-        # where the cache answers instead; it is not asked for roots, which may get noise first.
+    cdef bint _ask(self, Tree *tree, int index, uint32_t at) noexcept nogil:
+        # Makes a node, whose position is in `scratch`, the next row of the batch; returns False
+        # where the cache answers instead. It is not asked for new roots, which may get noise first.
         cdef Arena *arena = &tree.arena
-        cdef Node *node = &arena.nodes[leaf]
-        cdef uint64_t banned = 0, key, check = 0
-        cdef Entry *entry = NULL
+        cdef Node *node = &arena.nodes[at]
+        cdef uint16_t *actions = &self.row_actions[self.rows * MAX_ACTIONS]
+        cdef uint64_t banned = 0, key
         cdef int row = self.rows
-        node.first = arena.edge_count
-        node.edges = legal_actions(tree.rules, self.scratch, tree.history,
-                                   &arena.actions[node.first], &banned)
-        arena.edge_count += node.edges
+        cdef bint again = node.state == EXPANDED
+        node.edges = legal_actions(tree.rules, self.scratch, tree.history, actions, &banned)
         key = position_key(tree.rules, self.scratch) ^ banned
+        self.row_edges[row] = arena.edge_count
+        if not again:
+            node.first = arena.edge_count
+            node.kept = node.edges if at == 0 or node.edges < KEPT else KEPT
+        arena.edge_count += node.edges if again else node.kept
+        self.keys_at[row] = key
+        self.row_trees[row], self.row_nodes[row] = index, at
         if self.cache.buckets:
-            check = check_of(tree.rules, self.scratch)
-            if leaf != 0:
-                entry = cache_find(&self.cache, key ^ tree.salt, check, node.edges)
-        if entry != NULL:
-            memcpy(&arena.priors[node.first], priors_of(entry), node.edges * sizeof(float))
-            _expand(arena, leaf, entry.value)
-            self.counts.cached += 1
-            return False
-        node.state = WAITING
-        write_features(tree.rules, self.scratch, tree.opening, &arena.actions[node.first],
-                       node.edges, tree.canvas, self.area,
-                       self.planes_at + row * PLANE_COUNT * self.area,
+            self.row_checks[row] = check_of(tree.rules, self.scratch)
+            if at != 0 and self._recall(tree, row):
+                return False
+        node.state = REFILLING if again else WAITING
+        self.counts.refills += again
+        write_features(tree.rules, self.scratch, tree.opening, actions, node.edges, tree.canvas,
+                       tree.blank, self.area, self.planes_at + row * PLANE_COUNT * self.area,
                        self.globals_at + row * GLOBAL_COUNT)
-        self.keys_at[row], self.row_checks[row] = key, check
-        self.row_trees[row], self.row_nodes[row] = index, leaf
         self.rows = row + 1
         return True
+
+    cdef bint _recall(self, Tree *tree, int row) noexcept nogil:
+        # Answers a row that is being made from the cache, if it is there.
+        cdef Node *node = &tree.arena.nodes[self.row_nodes[row]]
+        cdef Entry *entry = cache_find(&self.cache, self.keys_at[row] ^ tree.salt,
+                                       self.row_checks[row], node.edges)
+        if entry == NULL:
+            return False
+        self.counts.cached += 1
+        self._install(tree, row, priors_of(entry), entry.value)
+        return True
+
+    cdef void _install(self, Tree *tree, int row, const float *priors, float value) noexcept nogil:
+        # Gives a node its edges, or further ones.
+        cdef uint32_t at = self.row_nodes[row]
+        cdef Node *node = &tree.arena.nodes[at]
+        cdef const uint16_t *actions = &self.row_actions[row * MAX_ACTIONS]
+        if node.visits:
+            _keep_all(&tree.arena, node, self.row_edges[row], actions, priors)
+            node.state = EXPANDED
+            _withdraw(&tree.arena, at)
+        else:
+            _keep_best(&tree.arena, node, actions, priors)
+            _expand(&tree.arena, at, value)
 
     def forget(self):
         """Empties the cache: another evaluator will answer."""
@@ -731,6 +844,11 @@ cdef class SearchCore:
                 f"apply: logits {logits.shape[0]}x{logits.shape[1]} and {values.shape[0]} values;"
                 f" the batch in flight wants {self.rows}x{self.area + OPTION_COUNT}"
             )
+        if not self.rows:
+            return roots
+        if not (finite(&logits[0, 0], logits.shape[0] * logits.shape[1])
+                and finite(&values[0], values.shape[0])):
+            raise ValueError("search: the evaluator returned a number that is not finite")
         with nogil:
             for row in range(self.rows):
                 self._answer(row, &logits[row, 0], values[row])
@@ -743,16 +861,18 @@ cdef class SearchCore:
     cdef void _answer(self, int row, const float *logits, float value) noexcept nogil:
         cdef uint32_t at = self.row_nodes[row]
         cdef Tree *tree = &self.trees[self.row_trees[row]]
-        cdef const Node *node = &tree.arena.nodes[at]
-        _set_priors(tree, node, logits)
+        cdef Node *node = &tree.arena.nodes[at]
+        cdef bint begins = node.state == WAITING
+        softmax(logits, tree.canvas, &self.row_actions[row * MAX_ACTIONS], node.edges, self.priors)
         cache_store(&self.cache, self.keys_at[row] ^ tree.salt, self.row_checks[row], node.edges,
-                    &tree.arena.priors[node.first], value)
-        _expand(&tree.arena, at, value)
-        if at == 0 and self.settings.solver:
+                    self.priors, value)
+        self._install(tree, row, self.priors, value)
+        if at == 0 and begins and self.settings.solver:
             _judge_root(tree)
 
     def root_is_expanded(self, int index):
-        return self.trees[index].arena.nodes[0].state == EXPANDED
+        cdef const Node *root = &self.trees[index].arena.nodes[0]
+        return root.state == EXPANDED and root.kept == root.edges
 
     def settle_root(self, int index):
         """Remembers the root's priors as they are before any noise."""
@@ -867,8 +987,12 @@ cdef class SearchCore:
     def statistics(self):
         return self.counts
 
+    def used_bytes(self, int index):
+        """Memory that a tree takes up in its arena."""
+        cdef const Arena *arena = &self.trees[index].arena
+        return arena.node_count * sizeof(Node) + arena.edge_count * EDGE_BYTES
+
     @property
     def arena_bytes(self):
         """Size of one tree's arena when all of it is used."""
-        return (self.spare.node_capacity * sizeof(Node)
-                + self.spare.edge_capacity * (sizeof(uint16_t) + sizeof(float) + sizeof(uint32_t)))
+        return self.spare.node_capacity * sizeof(Node) + self.spare.edge_capacity * EDGE_BYTES

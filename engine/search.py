@@ -50,9 +50,6 @@ class SearchConfig:
     solver: bool = True
     #: The network sees each search through a random symmetry of the board.
     random_symmetry: bool = False
-    #: Memory for evaluations, shared by all trees of a batch, in MiB; 0: none is kept. Positions
-    #: met again then cost no evaluation. It changes no tree with one leaf in flight.
-    cache_mib: int = 0
     #: Nodes that a tree has room for; 0: enough for `simulations`. A full tree stops and says so.
     arena_nodes: int = 0
 
@@ -63,7 +60,6 @@ class SearchConfig:
             ("simulations", 1),
             ("gumbel_actions", 2),
             ("leaves_per_step", 1),
-            ("cache_mib", 0),
             ("arena_nodes", 0),
         ):
             if getattr(self, field) < low:
@@ -130,8 +126,13 @@ class SearchBatch:
         height: int,
         width: int,
         batch_size: int | None = None,
+        cache_mib: int = 0,
     ) -> None:
-        """Raises `ValueError` where a batch cannot hold the leaves of one tree."""
+        """`cache_mib` MiB keep evaluations, so that positions met again cost none; 0 keeps none.
+
+        With one leaf in flight that changes no tree. Raises `ValueError` where a batch cannot hold
+        the leaves of one tree.
+        """
         self.config = config
         self.height, self.width = height, width
         size = trees * config.leaves_per_step if batch_size is None else batch_size
@@ -150,8 +151,7 @@ class SearchBatch:
             "leaves_per_step": config.leaves_per_step,
             "solver": config.solver,
         }
-        cache = config.cache_mib << 20
-        self._core = SearchCore(trees, size, height, width, config.nodes, cache, settings)
+        self._core = SearchCore(trees, size, height, width, config.nodes, cache_mib << 20, settings)
         self.planes, self.globals_, self.keys = (
             self._core.planes,
             self._core.globals_,
@@ -219,8 +219,6 @@ class SearchBatch:
 
         Raises `ValueError` for wrong shapes and for numbers that are not finite.
         """
-        if not (np.isfinite(values).all() and np.isfinite(logits).all()):
-            raise ValueError("search: the evaluator returned a number that is not finite")
         for index in self._core.apply(
             np.ascontiguousarray(logits, np.float32), np.ascontiguousarray(values, np.float32)
         ):
@@ -255,6 +253,10 @@ class SearchBatch:
         seat (0 is A), proof (0 none, 1 A wins, 2 B wins, 3 draw), number of legal actions.
         """
         return self._core.node_table(index)
+
+    def used_bytes(self, index: int) -> int:
+        """Memory that tree `index` takes up in its arena now."""
+        return self._core.used_bytes(index)
 
     @property
     def tree_bytes(self) -> int:

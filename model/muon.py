@@ -64,7 +64,7 @@ def orthogonalise(matrix: Tensor) -> Tensor:
     """A matrix [n, m] with the same singular vectors and singular values near 1 (0.7 to 1.2)."""
     a, b, c = NEWTON_SCHULZ
     wide = matrix.shape[0] <= matrix.shape[1]
-    x = matrix if wide else matrix.T
+    x: Tensor = matrix if wide else matrix.T
     x = x / (x.norm() + 1e-7)
     for _ in range(ITERATIONS):
         gram = x @ x.T

@@ -43,6 +43,9 @@ class SelfPlayConfig:
 
     #: Games that one worker plays at the same time; together they fill the network's batches.
     games: int = 32
+    #: A worker's memory for the network's answers, in MiB: positions met again are not asked about
+    #: again. It changes no game.
+    cache_mib: int = 32
     #: Share of plies searched in full (`search.simulations`, with root noise). The others are
     #: searched fast and teach no policy: playout cap randomisation, Wu 2019 (arXiv:1902.10565),
     #: section 3.1, which uses 0.25. 1 searches every ply in full.
@@ -68,6 +71,7 @@ class SelfPlayConfig:
     def __post_init__(self) -> None:
         for name, low, high in (
             ("games", 1, 65536),
+            ("cache_mib", 0, 1 << 20),
             ("full_fraction", 0.0, 1.0),
             ("fast_simulations", 1, 10**9),
             ("temperature_plies", 0, 10**9),
@@ -207,15 +211,14 @@ class SelfPlay:
         self.checkpoint_id = checkpoint_id
         weights = np.array([choice.weight for choice in games], dtype=np.float64)
         self._chances = weights / weights.sum()
-        if search.leaves_per_step > 1:
-            # Which of a tree's leaves the cache answers at once would depend on the other games.
-            search = dataclasses.replace(search, cache_mib=0)
         self._batch = SearchBatch(
             config.games,
             search,
             height=height,
             width=width,
             batch_size=config.games * search.leaves_per_step,
+            # With more leaves, which of them it answers at once would depend on the other games.
+            cache_mib=config.cache_mib if search.leaves_per_step == 1 else 0,
         )
         self._slots: list[_Game | None] = [None] * config.games
         self._indices: deque[int] = deque()

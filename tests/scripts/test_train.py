@@ -110,7 +110,7 @@ def test_frozen_and_literal_fields_can_be_overridden() -> None:
         ("game.rules.superko=3.5", "game.rules.superko: Value '3.5'"),
         ("game=chess", "In 'train': Could not find 'game/chess'; there are caro"),
         ("search.kind=alphabeta", "search.kind: 'alphabeta' is neither 'puct' nor 'gumbel'"),
-        ("learner.optimizer=adam", "learner.optimizer: 'adam' is not one of adamw, sgd"),
+        ("learner.optimizer=adam", "learner.optimizer: 'adam' is not one of muon, adamw, sgd"),
         ("game.rules.size=99", "game.rules.size: 99 is no integer in 3..25"),
         ("game.preset=chess", "game.preset: 'chess' is not one of"),
         ("opening.name=pie", "opening: 'pie' is not one of none, swap-1st"),

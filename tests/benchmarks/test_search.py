@@ -1,0 +1,35 @@
+"""benchmarks/search.py measures what it says; no speed is asserted."""
+
+import math
+
+import pytest
+
+from benchmarks import search as bench
+from engine import RuleSet
+
+SMALL = {
+    "gomoku 7x7": RuleSet.preset("gomoku", size=7),
+    "irensei 5x5": RuleSet.preset("irensei", size=5, line_length=5, gutter=0),
+}
+
+
+def test_rows_of_small_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "GAMES", SMALL)
+    monkeypatch.setattr(bench, "SIMULATIONS", (20,))
+    monkeypatch.setattr(bench, "PLIES", 3)
+    rows = {row.what: row for row in bench.search_rows(1)}
+    assert len(rows) == 4 * len(SMALL)
+    for game in SMALL:
+        whole, outside, tree = (
+            rows[f"{part}, {game}, 20"].value
+            for part in ("search", "rules and features", "tree alone")
+        )
+        assert math.isclose(whole - outside, tree)
+        # A node and its edges, of which there are fewer than one for each simulation.
+        assert 40 < rows[f"memory, {game}, 20"].value < 400
+
+
+def test_the_work_without_a_tree_is_that_of_the_search() -> None:
+    searched = bench.Searched(SMALL["gomoku 7x7"], 20, trees=3)
+    simulations = searched.search()
+    assert searched.without_tree()() == simulations == 3 * (20 + 1)  # the roots' own too
