@@ -5,10 +5,13 @@ played, close. The loop knows nothing else about where its games come from.
 """
 
 import contextlib
+import dataclasses
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +19,7 @@ import numpy as np
 import psutil
 import torch
 
+from engine.evaluators import Evaluator, Floats, Keys
 from engine.search import SearchConfig
 from model.evaluator import Served, evaluator_for
 from model.network import Network, NetworkConfig
@@ -126,19 +130,28 @@ def start_workers(
 
 
 class Worker:
-    """One self-play process's content: network, evaluator and games."""
+    """One self-play process's content: network, evaluator and games.
+
+    With `selfplay.threads` above 1 the games are shared out among as many search threads, so that
+    trees grow while the network, one call at a time, evaluates what another thread has found.
+    """
 
     def __init__(self, spec: WorkerSpec) -> None:
         self._network, self._device = Network(spec.network), spec.device
         self.version = -1
-        self._play = SelfPlay(
-            games=spec.games,
-            search=spec.search,
-            config=spec.selfplay,
-            height=spec.height,
-            width=spec.width,
-            run_seed=spec.run_seed,
-        )
+        threads = spec.selfplay.threads
+        config = dataclasses.replace(spec.selfplay, games=spec.selfplay.games_a_thread)
+        self._plays = [
+            SelfPlay(
+                games=spec.games,
+                search=spec.search,
+                config=config,
+                height=spec.height,
+                width=spec.width,
+                run_seed=spec.run_seed,
+            )
+            for _ in range(threads)
+        ]
 
     def load(self, version: int, weights: Weights, served: Served | None = None) -> None:
         """Play on with a weights version; does nothing if it is in use already."""
@@ -147,15 +160,48 @@ class Worker:
         self._network.load_state_dict(
             {name: torch.tensor(value) for name, value in weights.items()}
         )
-        evaluator = evaluator_for(self._network, self._device, self._play.batch_size, served)
-        self._play.set_evaluator(evaluator, version)
+        batch_size = self._plays[0].batch_size
+        evaluator = evaluator_for(self._network, self._device, batch_size, served)
+        if len(self._plays) > 1:
+            evaluator = TakingTurns(evaluator)
+        for play in self._plays:
+            play.set_evaluator(evaluator, version)
         self.version = version
 
-    def play(self, indices: Sequence[int], **limits: Any) -> Chunk:
+    def play(self, indices: Sequence[int], *, games: int, **limits: Any) -> Chunk:
         """Add game indices to those waiting, then `SelfPlay.play` within the limits."""
-        self._play.add_indices(indices)
-        games, work = self._play.play(**limits)
-        return Chunk(games=games, work=work, memory=psutil.Process().memory_info().rss)
+        threads = len(self._plays)
+        for index in indices:
+            # Where a game is played changes nothing about it.
+            min(self._plays, key=lambda play: play.indices_left).add_indices([index])
+        if threads == 1:
+            finished, work = self._plays[0].play(games=games, **limits)
+        else:
+            finished, work = self._play_together(games=-(-games // threads), **limits)
+        return Chunk(games=finished, work=work, memory=psutil.Process().memory_info().rss)
+
+    def _play_together(self, **limits: Any) -> tuple[list[FinishedGame], Work]:
+        """All threads' games, and the sum of their work in the time that it took."""
+        finished, work, seconds = [], Work(), 0.0
+        with ThreadPoolExecutor(len(self._plays), thread_name_prefix="search") as pool:
+            for games, done in pool.map(lambda play: play.play(**limits), self._plays):
+                finished += games
+                work += done
+                seconds = max(seconds, done.seconds)
+        work.seconds = seconds
+        return finished, work
+
+
+class TakingTurns:
+    """An evaluator for several threads: it works for one at a time."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator, self._lock = evaluator, threading.Lock()
+
+    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+        """`Evaluator.evaluate`, once nobody else is at it."""
+        with self._lock:
+            return self._evaluator.evaluate(planes, globals_, keys)
 
 
 class _Indices:

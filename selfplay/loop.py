@@ -25,8 +25,9 @@ from model.choice import AUTO, Choice, check_name, fixed_choice, measured_choice
 from model.learner import STATE_FILE, Learner, LearnerConfig
 from model.network import Network, NetworkConfig
 from model.positions import Positions, random_positions
+from model.prefetch import ahead
 from model.serving import CALIBRATED, COMPARED
-from model.targets import make_batch
+from model.targets import Batch, make_batch
 from selfplay.cluster import Chunk, ClusterConfig, Workers, WorkerSpec, start_workers
 from selfplay.gauntlet import Gauntlet, GauntletConfig
 from selfplay.metrics import Metrics
@@ -36,6 +37,7 @@ from selfplay.ratings import Estimate
 from selfplay.records import RecordLog
 from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.run import Rating, RunError, RunFolder, RunState, checkpoint_name, recover
+from selfplay.stopwatch import Stopwatch, shares
 from selfplay.storage import cannot_write
 from selfplay.worker import GameChoice, SelfPlayConfig
 
@@ -115,7 +117,7 @@ class RunConfig:
     @property
     def batch_size(self) -> int:
         """The most positions that a worker's evaluator is asked about at a time."""
-        return self.selfplay.games * self.search.leaves_per_step
+        return self.selfplay.games_a_thread * self.search.leaves_per_step
 
     @property
     def entries(self) -> list[GameEntry]:
@@ -187,6 +189,7 @@ class Loop:
         self.workers: Workers | None = None
         self.publisher: Publisher | None = None
         self.rates = Rates()
+        self.watch = Stopwatch()
         self._losses: deque[dict[str, float]] = deque(maxlen=50)
         self._started = self._clock = time.monotonic()
         self._first_fraction = self.fraction() or 0.0
@@ -202,8 +205,10 @@ class Loop:
         self.publisher = self.start_publisher(self.workers, choice)
         try:
             self.publisher.start(newest, self.version_path(), self.seen_positions())
+            self.watch.lap("starting")
             while not self.is_done():
                 chunk = self.workers.collect()
+                self.watch.lap("waiting")
                 if chunk is None:
                     break
                 self.store(chunk)
@@ -291,6 +296,7 @@ class Loop:
         self.metrics.played(chunk)
         self.rates.add(chunk.work.plies, chunk.work.evaluations)
         self.report("self-play")
+        self.watch.lap("storing")
 
     def commit(self) -> None:
         """Make all that has been stored count."""
@@ -334,26 +340,30 @@ class Loop:
 
     def train(self) -> bool:
         """Make the steps owed, up to the next version's. Returns whether to publish that one."""
-        publish_steps = self.config.loop.publish_steps
-        for _ in range(self.steps_owed()):
+        publish_steps, first = self.config.loop.publish_steps, self.state.steps
+        count = min(self.steps_owed(), publish_steps - first % publish_steps)
+        for batch in ahead(self.batch, range(first, first + count)):
             if self._stop():
                 return False
-            self.step()
-            if self.state.steps % publish_steps == 0:
-                return True
-        return False
+            self.step(batch)
+        return count > 0 and self.state.steps % publish_steps == 0
 
-    def step(self) -> None:
-        """One optimiser step. Its chances depend on the run's seed and its number only."""
-        rng = np.random.default_rng([self.config.seed, 1, self.state.steps])
+    def batch(self, step: int) -> Batch:
+        """What a step trains on. Its chances depend on the run's seed and the step only."""
+        rng = np.random.default_rng([self.config.seed, 1, step])
         samples = self.replay.sample(self.config.learner.batch_size, rng)
-        batch = make_batch(samples, self.config.height, self.config.width, rng)
+        return make_batch(samples, self.config.height, self.config.width, rng)
+
+    def step(self, batch: Batch) -> None:
+        """One optimiser step."""
+        self.watch.lap("batches")
         metrics = self.learner.step(batch)
         self.state.steps += 1
         self.metrics.learned(metrics)
         self._losses.append(metrics)
         if self.state.steps % 5 == 0:
             self.report("learning")
+        self.watch.lap("training")
 
     def publish(self) -> None:
         """Store the averaged weights as a new version, then the learner; hand the version out."""
@@ -366,6 +376,7 @@ class Loop:
         self.commit()
         self.publisher.publish(checkpoint, self.version_path(), self.seen_positions())
         self.report("publishing")
+        self.watch.lap("publishing")
 
     def version_path(self) -> Path:
         """The newest version's checkpoint."""
@@ -401,18 +412,23 @@ class Loop:
         replay = self.replay.statistics(self.state.version)
         workers, publisher = self.workers, self.publisher
         assert workers is not None and publisher is not None
-        others = publisher.take_curves() | {
-            "learn/calibration_error": self.learner.calibration.error(),
-            "replay/age": replay.age,
-            "replay/reuse": replay.reuse,
-            "replay/window": replay.window,
-            "replay/memory_mib": replay.memory / 2**20,
-            "run/games": self.state.games,
-            "run/steps": self.state.steps,
-            "run/version": self.state.version,
-            "run/minutes": self.state.seconds / 60,
-            "run/workers_replaced": workers.replaced,
-        }
+        spent = {f"time/loop_{part}": share for part, share in shares(self.watch.take()).items()}
+        others = (
+            publisher.take_curves()
+            | spent
+            | {
+                "learn/calibration_error": self.learner.calibration.error(),
+                "replay/age": replay.age,
+                "replay/reuse": replay.reuse,
+                "replay/window": replay.window,
+                "replay/memory_mib": replay.memory / 2**20,
+                "run/games": self.state.games,
+                "run/steps": self.state.steps,
+                "run/version": self.state.version,
+                "run/minutes": self.state.seconds / 60,
+                "run/workers_replaced": workers.replaced,
+            }
+        )
         self.metrics.write(self.state.samples, others)
         self.learner.calibration.clear()
 
@@ -469,6 +485,7 @@ class Loop:
             self.metrics.rated(state.samples, part, game=name)
         self.commit()
         self.report("gauntlet")
+        self.watch.lap("gauntlet")
 
     # --- the end, and what is shown ---
 

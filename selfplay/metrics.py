@@ -23,6 +23,7 @@ from engine import Position
 from selfplay import picture
 from selfplay.cluster import Chunk
 from selfplay.ratings import Estimate
+from selfplay.stopwatch import shares
 from selfplay.storage import cannot_write
 from selfplay.worker import FinishedGame, GameStatistics, Work
 
@@ -285,6 +286,7 @@ def _speed_curves(work: Work, games: int, seconds: float) -> dict[str, float]:
     if work.search.get("cached"):
         hits = work.search["cached"]
         curves["search/cache_hits"] = hits / (hits + work.evaluations)
+    curves |= {f"time/worker_{part}": share for part, share in shares(work.parts).items()}
     if work.plies:
         for name, count in work.search.items():
             curves[f"search/{name}_per_ply"] = count / work.plies

@@ -19,6 +19,7 @@ from engine.evaluators import Evaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
 from model.targets import Sample
 from selfplay.records import GameRecord
+from selfplay.stopwatch import Stopwatch
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -43,6 +44,9 @@ class SelfPlayConfig:
 
     #: Games that one worker plays at the same time; together they fill the network's batches.
     games: int = 32
+    #: Search threads of a worker, among which its games are shared out: more than one where a GPU
+    #: would wait for the trees. Each has a cache of its own.
+    threads: int = 1
     #: A worker's memory for the network's answers, in MiB: positions met again are not asked about
     #: again. It changes no game.
     cache_mib: int = 32
@@ -71,6 +75,7 @@ class SelfPlayConfig:
     def __post_init__(self) -> None:
         for name, low, high in (
             ("games", 1, 65536),
+            ("threads", 1, 1024),
             ("cache_mib", 0, 1 << 20),
             ("full_fraction", 0.0, 1.0),
             ("fast_simulations", 1, 10**9),
@@ -85,6 +90,11 @@ class SelfPlayConfig:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ValueError(f"selfplay.{name}: {value} is outside {low}..{high}")
+
+    @property
+    def games_a_thread(self) -> int:
+        """Games that one search thread plays at the same time."""
+        return -(-self.games // self.threads)
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -150,12 +160,16 @@ class Work:
     """Positions that those calls could have held."""
     search: dict[str, int] = field(default_factory=dict)
     """`SearchBatch.statistics`, counted over this work only."""
+    parts: dict[str, float] = field(default_factory=dict)
+    """Seconds by what they went to: trees, network, plies, and waiting between calls."""
 
     def __iadd__(self, other: "Work") -> "Work":
         for name in ("seconds", "plies", "evaluations", "batches", "capacity"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, count in other.search.items():
             self.search[name] = self.search.get(name, 0) + count
+        for name, seconds in other.parts.items():
+            self.parts[name] = self.parts.get(name, 0.0) + seconds
         return self
 
 
@@ -227,6 +241,7 @@ class SelfPlay:
         self._next: tuple[Evaluator, int] | None = None
         self._counted: dict[str, int] = {}
         self._work = Work()
+        self._watch = Stopwatch()
         self._finished: list[FinishedGame] = []
 
     @property
@@ -274,6 +289,7 @@ class SelfPlay:
         if self._evaluator is None:
             raise RuntimeError("SelfPlay.play: set_evaluator comes first")
         began = time.perf_counter()
+        self._watch.lap("waiting")
         self._work, self._finished = Work(), []
         if not any(self._slots):
             self._take_next()
@@ -283,17 +299,12 @@ class SelfPlay:
             if time.perf_counter() - began > seconds or stop():
                 break
         self._work.seconds = time.perf_counter() - began
-        self._work.search = self._count_search()
+        self._work.search, self._work.parts = self._count_search(), self._watch.take()
         return self._finished, self._work
 
     def _step(self) -> None:
         """One batch through the network; then the plies of all searches that have ended."""
-        assert self._evaluator is not None
-        rows = self._batch.step(self._evaluator)
-        if rows:
-            self._work.evaluations += rows
-            self._work.batches += 1
-            self._work.capacity += self.batch_size
+        self._search()
         active = [i for i, game in enumerate(self._slots) if game is not None]
         ready = [i for i in active if self._batch.finished(i)]
         if self._next is not None:
@@ -304,6 +315,25 @@ class SelfPlay:
             self._end_ply(i)
         if ready:
             self._fill()
+        self._watch.lap("plies")
+
+    def _search(self) -> None:
+        """One step of `SearchBatch.step`, with its times."""
+        assert self._evaluator is not None
+        batch, work = self._batch, self._work
+        rows = batch.collect()
+        self._watch.lap("trees")
+        if not rows:
+            return
+        answers = self._evaluator.evaluate(
+            batch.planes[:rows], batch.globals_[:rows], batch.keys[:rows]
+        )
+        self._watch.lap("network")
+        batch.apply(*answers)
+        self._watch.lap("trees")
+        work.evaluations += rows
+        work.batches += 1
+        work.capacity += self.batch_size
 
     def _take_next(self) -> None:
         """Go over to the new weights, if there are any."""

@@ -1,0 +1,63 @@
+"""Search threads change which games are played beside each other, and nothing else."""
+
+import dataclasses
+
+import torch
+
+from model.network import Network
+from selfplay.cluster import Worker, WorkerSpec
+from selfplay.records import GameRecord
+from tests.selfplay.small import small_config
+
+GAMES = 12
+
+
+def played(threads: int) -> tuple[dict[int, GameRecord], int]:
+    """The first games of a worker with so many threads by index, and its evaluations."""
+    config = small_config()
+    torch.manual_seed(0)
+    weights = {name: t.numpy() for name, t in Network(config.model).state_dict().items()}
+    worker = Worker(
+        WorkerSpec(
+            games=config.games,
+            search=config.search,
+            selfplay=dataclasses.replace(config.selfplay, threads=threads, cache_mib=0),
+            network=config.model,
+            height=config.height,
+            width=config.width,
+            run_seed=1,
+        )
+    )
+    worker.load(0, weights)
+    chunk = worker.play(range(GAMES), games=GAMES)
+    assert len(chunk.games) == GAMES
+    assert 0 < chunk.work.seconds <= sum(chunk.work.parts.values()) + 1
+    return {game.record.seed["game"]: game.record for game in chunk.games}, chunk.work.evaluations
+
+
+def test_threads_play_the_same_games() -> None:
+    alone, evaluations = played(1)
+    for threads in (2, 3):
+        together, counted = played(threads)
+        assert together == alone
+        assert counted == evaluations
+
+
+def test_indices_are_shared_out_evenly_and_chunks_add_up() -> None:
+    config = small_config()
+    spec = WorkerSpec(
+        games=config.games,
+        search=config.search,
+        selfplay=dataclasses.replace(config.selfplay, threads=2),
+        network=config.model,
+        height=config.height,
+        width=config.width,
+        run_seed=1,
+    )
+    worker = Worker(spec)
+    worker.load(0, {name: t.numpy() for name, t in Network(config.model).state_dict().items()})
+    seen = []
+    for first in range(0, 40, 10):
+        chunk = worker.play(range(first, first + 10), games=4)
+        seen += [game.record.seed["game"] for game in chunk.games]
+    assert len(seen) == len(set(seen)) >= 16
