@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.table import Row, Target, library, machine, rates, save, show
+from benchmarks.table import Row, Target, describe, library, rates, report
 from engine import Position, RuleSet
 from engine._playout import (
     list_fouls,
@@ -393,8 +393,9 @@ def _twin_task(copy: Callable[[], object]) -> Callable[[], int]:
     return work
 
 
-def measure(effort: Effort) -> list[Row]:
+def measure(quick: bool) -> list[Row]:
     """All rows."""
+    effort = QUICK if quick else Effort()
     return [
         *playout_rows(effort),
         *forbidden_rows(effort),
@@ -408,14 +409,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="rough figures in a few seconds")
     quick = parser.parse_args(arguments).quick
-    for key, value in machine().items():
-        print(f"{key:<10} {value}")
-    rows = measure(QUICK if quick else Effort())
-    show("engine, one core", rows)
-    print("\ntargets")
-    for target in TARGETS:
-        print(f"  {target.said(rows)}")
-    print(f"\nstored in {save('engine-quick' if quick else 'engine', rows)}")
+    describe()
+    report("engine-quick" if quick else "engine", "engine, one core", measure(quick), TARGETS)
 
 
 if __name__ == "__main__":

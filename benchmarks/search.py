@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.table import Row, Target, library, machine, rates, save, show
+from benchmarks.table import Row, Target, describe, library, rates, report
 from engine import OPTIONS, Position, RuleSet
 from engine._playout import retrace
 from engine.evaluators import Floats, Keys
@@ -161,13 +161,13 @@ def instruction_rows() -> list[Row]:
     rows = []
     for game in GAMES:
         few, many = (_instructions(game, searches) for searches in (1, 3))
-        value = (many - few) / (2 * 8 * 200)
+        value = (many - few) / (2 * TREES * 200)
         rows.append(Row(what=f"instructions, {game}, 200", value=value, unit="/simulation"))
     return rows
 
 
 def _instructions(game: str, searches: int) -> int:
-    """Of a process that searches 8 trees with 200 simulations each so many times."""
+    """Of a process that searches the trees with 200 simulations each so many times."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable]
     command += ["-m", "benchmarks.search", "--counted", game, str(searches)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -186,16 +186,16 @@ def peer_rows(repeats: int) -> list[Row]:
     tasks: dict[str, Callable[[], int]] = {"ours": ours.search, "rules": ours.without_tree()}
     spiel, mctx = library("pyspiel"), library("mctx")
     if spiel is not None:
-        tasks |= dict(zip(("spiel", "rollouts"), _spiel_tasks(spiel), strict=True))
+        tasks["spiel"] = _spiel_task(spiel)
     if mctx is not None:
         tasks["mctx"] = _mctx_task(mctx)
     found = rates(tasks, repeats)
     everything = 1 / found["ours"][0]
     alone = everything - 1 / found["rules"][0]
-    theirs = None if spiel is None else 1 / found["spiel"][0] - 1 / found["rollouts"][0]
+    theirs = None if spiel is None else 1 / found["spiel"][0]
     compiled = None if mctx is None else 1 / found["mctx"][0]
     return [
-        _peer_row("everything", everything, "OpenSpiel's MCTS in C++ less its rollouts", theirs),
+        _peer_row("everything", everything, "OpenSpiel's MCTS in C++, one rollout each", theirs),
         _peer_row("tree alone", alone, "mctx in JAX, which plays no game", compiled),
     ]
 
@@ -211,23 +211,18 @@ def _peer_row(what: str, ours: float, peer: str, theirs: float | None) -> Row:
     )
 
 
-def _spiel_tasks(spiel: Any) -> tuple[Callable[[], int], Callable[[], int]]:
-    """A search with random rollouts, and the rollouts alone: it has no other evaluator in C++."""
+def _spiel_task(spiel: Any) -> Callable[[], int]:
+    """A search with a random rollout a simulation: it has no other evaluator in C++."""
     game = spiel.load_game("gomoku(size=15,connect=5)")
     evaluator = spiel.RandomRolloutEvaluator(1, 1)
     bot = spiel.MCTSBot(game, evaluator, 1.25, 200, 256, False, 1, False)
     state = game.new_initial_state()
 
-    def search() -> int:
+    def task() -> int:
         bot.mcts_search(state)
         return 200
 
-    def rollouts() -> int:
-        for _ in range(200):
-            evaluator.evaluate(state)
-        return 200
-
-    return search, rollouts
+    return task
 
 
 def _mctx_task(mctx: Any) -> Callable[[], int]:
@@ -265,6 +260,12 @@ def _mctx_task(mctx: Any) -> Callable[[], int]:
     return task
 
 
+def measure(quick: bool) -> list[Row]:
+    """All rows."""
+    repeats = 2 if quick else 7
+    return search_rows(repeats) + peer_rows(repeats) + ([] if quick else instruction_rows())
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Prints and stores all of it; `arguments` are the command line's where None."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -272,20 +273,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--counted", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.counted:
-        searched = Searched(GAMES[asked.counted[0]], 200, trees=8)
+        searched = Searched(GAMES[asked.counted[0]], 200)
         for _ in range(int(asked.counted[1])):
             searched.search()
         return
-    for key, value in machine().items():
-        print(f"{key:<10} {value}")
-    repeats = 2 if asked.quick else 7
-    rows = search_rows(repeats) + peer_rows(repeats)
-    rows += [] if asked.quick else instruction_rows()
-    show("search, one core", rows)
-    print("\ntargets")
-    for target in TARGETS:
-        print(f"  {target.said(rows)}")
-    print(f"\nstored in {save('search-quick' if asked.quick else 'search', rows)}")
+    describe()
+    name = "search-quick" if asked.quick else "search"
+    report(name, "search, one core", measure(asked.quick), TARGETS)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,12 @@ def library(name: str) -> Any | None:
         return None
 
 
+def describe() -> None:
+    """Prints what is measured on."""
+    for key, value in machine().items():
+        print(f"{key:<10} {value}", flush=True)
+
+
 def machine() -> dict[str, str | int]:
     """What was measured on."""
     return {
@@ -112,6 +118,14 @@ def save(name: str, rows: list[Row]) -> Path:
     content = {"machine": machine(), "rows": [dataclasses.asdict(row) for row in rows]}
     path.write_text(json.dumps(content, indent=2) + "\n")
     return path
+
+
+def report(name: str, title: str, rows: list[Row], targets: Iterable[Target] = ()) -> None:
+    """Prints the table and what has become of the targets, and stores the table."""
+    show(title, rows)
+    for target in targets:
+        print(f"  {target.said(rows)}")
+    print(f"\nstored in {save(name, rows)}")
 
 
 def _processor() -> str:
