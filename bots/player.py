@@ -1,17 +1,50 @@
-"""A player: one game, one search tree that is kept between moves, and an evaluator."""
+"""A player: one game, a search tree that is kept between moves, an evaluator and limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
 
 import numpy as np
 
+from bots.tree import SLICE, Reading, Tree, is_settled
 from engine import Ply, Position
 from engine.evaluators import Evaluator
-from engine.search import SearchBatch, SearchConfig, SearchResult, choose
+from engine.search import SearchConfig, SearchResult, choose
+
+#: Simulations of a player that time alone limits: more than any machine makes in a move.
+UNLIMITED = 1 << 30
+#: Room for such a player's tree, in nodes, where nothing says how much memory there is.
+NODES = 400_000
+#: Evaluations kept, in MiB: what a take-back makes necessary again costs no network.
+CACHE_MIB = 32
+
+#: A player that may resign does so when its last so many own searches all expected a loss.
+RESIGN_TURNS = 3
+
+#: Asked between evaluations: True ends the search.
+Watch = Callable[[], bool]
+
+_DECAY = 0.98
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Where one search ends: at whichever comes first."""
+
+    #: Simulations; None: the player's own.
+    simulations: int | None = None
+    #: When the answer must be there (`time.monotonic()`); None: time does not matter.
+    until: float | None = None
 
 
 class Player:
     """Follows a game and says what it would play, for whichever seat is to act.
 
-    Thinking is limited by `config.simulations` for each action. The tree below a played action is
-    kept; after `undo` it is built again.
+    The tree of the last search is kept: what was played since is followed down it, what was taken
+    back before the next search leaves it as it was, and a take-back beyond its root grows it again
+    from kept evaluations.
     """
 
     def __init__(
@@ -23,25 +56,64 @@ class Player:
         height: int,
         width: int,
         temperature: float = 0.0,
-        seed: int = 0,
+        seed: int | None = 0,
+        resign: float | None = None,
+        memory: int | None = None,
     ) -> None:
         """`height` and `width` are those of the network's canvas, at least the board's.
 
-        With `temperature` above 0, actions are drawn by their visits and games vary with `seed`.
+        With `temperature` above 0, actions are drawn by their visits and games vary with `seed`
+        (None: each time). With `resign`, `resigns` says when its expectation is lost: at or below
+        -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
         Raises `ValueError` for a board larger than the canvas.
         """
         self._evaluator = evaluator
-        self._batch = SearchBatch(
-            1, config, height=height, width=width, batch_size=config.leaves_per_step
-        )
+        self._config = config
+        self._canvas = (height, width)
         self._temperature = temperature
         self._random = np.random.default_rng(seed)
-        self.reset(position)
+        self._resign = resign
+        self._hopes: dict[str, list[float]] = {}
+        self._step = 0.0
+        self._tree = self._make_tree(memory)
+        self._path: list[int] | None = None
+        self._position = position.copy()
+
+    def _make_tree(self, memory: int | None) -> Tree:
+        height, width = self._canvas
+        config, cache = self._config, CACHE_MIB
+        if memory is not None:
+            cache = min(cache, memory >> 22)
+        # A tree takes two arenas, the second one for what is kept of the first.
+        arena = Tree(config, height=height, width=width, cache_mib=0).tree_bytes
+        if memory is not None and 2 * arena > memory - (cache << 20):
+            nodes = config.nodes * max(0, memory - (cache << 20)) // (2 * arena)
+            config = dataclasses.replace(config, arena_nodes=max(2 * SLICE, nodes))
+        return Tree(config, height=height, width=width, cache_mib=cache)
+
+    def limit_memory(self, memory: int | None) -> None:
+        """Use at most so many bytes from now on, as `memory` at the start; forgets the tree."""
+        self._tree = self._make_tree(memory)
+        self._path = None
+
+    def forget(self) -> None:
+        """Forget the tree and all evaluations."""
+        self._tree.forget()
+        self._path = None
+
+    def warm_up(self) -> None:
+        """Evaluate once: the first time takes longer, and should not count on a clock."""
+        if self._position.outcome is None:
+            self.think(Limit(simulations=1))
+
+    # --- the game ---
 
     def reset(self, position: Position) -> None:
         """Begin (again) from a copy of this position."""
+        if not (self._path is not None and _goes_on(self._position, position)):
+            self._path = None
         self._position = position.copy()
-        self._has_tree = False
+        self._hopes.clear()
 
     @property
     def position(self) -> Position:
@@ -50,32 +122,149 @@ class Player:
 
     def play(self, action: int | str) -> Ply:
         """Play an action of either seat. Raises `IllegalAction`; nothing has changed then."""
-        ply = self._position.play(action)
-        if self._has_tree:
-            if self._position.outcome is None:
-                self._batch.advance(0, self._position.actions[-1])
-            else:
-                self._has_tree = False
-        return ply
+        return self._position.play(action)
 
     def undo(self) -> None:
         """Take the last action back. Raises `ValueError` at the start of the game."""
         if not self._position.actions:
             raise ValueError("there is nothing to undo")
         self._position.undo()
-        self._has_tree = False
+        self._hopes.clear()
 
-    def think(self) -> SearchResult:
-        """Search the position for the seat to act. Raises `ValueError` when the game is over."""
+    # --- thinking ---
+
+    def think(self, limit: Limit | None = None, watch: Watch | None = None) -> SearchResult:
+        """Search the position for the seat to act, to the limit or until `watch` ends it.
+
+        Raises `ValueError` when the game is over.
+        """
+        return self._search(limit or Limit(), watch, settle=False)
+
+    def choose(self, limit: Limit | None = None, watch: Watch | None = None) -> int:
+        """Think, and choose an action without playing it. Raises `ValueError` as `think` does.
+
+        The search stops as soon as the best action cannot change any more. A proven win is won in
+        the fewest plies that are known, a proven loss is lost in the most.
+        """
+        limit = limit or Limit()
+        result = self._search(limit, watch, settle=self._temperature <= 0)
+        self._hopes.setdefault(self._position.seat, []).append(result.value)
+        if result.proven is None:
+            return choose(result, self._temperature, self._random)
+        return self._best_proven(result, limit)
+
+    def _search(self, limit: Limit, watch: Watch | None, *, settle: bool) -> SearchResult:
         if self._position.outcome is not None:
             raise ValueError("the game is over")
-        if not self._has_tree:
-            seed = int(self._random.integers(2**63))
-            self._batch.start(0, self._position, seed=seed)
-            self._has_tree = True
-        self._batch.run(self._evaluator)
-        return self._batch.result(0)
+        budget = self._config.simulations if limit.simulations is None else limit.simulations
+        self._follow(budget)
+        stop = _Stop(self, limit, watch, budget if settle else None)
+        self._tree.grow(self._evaluator, budget, stop)
+        self._step = stop.step
+        return self._tree.result(0)
 
-    def choose(self) -> int:
-        """Think, and choose an action without playing it. Raises `ValueError` as `think` does."""
-        return choose(self.think(), self._temperature, self._random)
+    def _follow(self, budget: int) -> None:
+        """Bring the tree's root to the position."""
+        actions = self._position.actions
+        path = self._path
+        if path is None or path != actions[: len(path)]:
+            seed = int(self._random.integers(2**63))
+            self._tree.plant(self._position, seed, budget)
+        elif path == actions:
+            self._tree.ask(budget)
+        else:
+            for action in actions[len(path) :]:
+                self._tree.descend(action, budget)
+        self._path = actions.copy()
+
+    def _best_proven(self, result: SearchResult, limit: Limit) -> int:
+        if not result.proven or (limit.until is not None and limit.until < time.monotonic()):
+            return result.action
+        reading = self._tree.read()
+        lengths = reading.plies_to_end() if reading else {}
+        known = [
+            (-result.proven * lengths[action], visits, -action)
+            for action, visits, proof in zip(
+                result.actions.tolist(), result.visits.tolist(), result.proofs, strict=True
+            )
+            if proof == result.proven and action in lengths
+        ]
+        return -max(known)[2] if known else result.action
+
+    # --- what the last search found; for the position it was made in ---
+
+    def result(self) -> SearchResult:
+        """What the last search found so far. Raises `ValueError` before there was any."""
+        return self._tree.result(0)
+
+    def read(self) -> Reading | None:
+        """The nodes of the last search's tree; None where they are too many to read."""
+        return self._tree.read()
+
+    # --- giving up and agreeing ---
+
+    def resigns(self) -> bool:
+        """Whether the seat to act gives up; never, unless `resign` was given.
+
+        It does when its last `RESIGN_TURNS` calls of `choose` in this game expected at most
+        -`resign`, or the last one found a proven loss.
+        """
+        hopes = self._hopes.get(self._position.seat, [])[-RESIGN_TURNS:]
+        if self._resign is None or not hopes:
+            return False
+        lost = all(hope <= -self._resign for hope in hopes)
+        return hopes[-1] == -1 or (len(hopes) == RESIGN_TURNS and lost)
+
+    def accepts_draw(self, seat: str, limit: Limit | None = None) -> bool:
+        """Whether a seat agrees to a draw that it is offered: where it expects no more than that.
+
+        Raises `ValueError` when the game is over.
+        """
+        result = self.think(limit)
+        return (result.value if seat == self._position.seat else -result.value) <= 0
+
+
+class _Stop:
+    """Asked between evaluations of a search: whether it ends now."""
+
+    def __init__(
+        self, player: Player, limit: Limit, watch: Watch | None, settle: int | None
+    ) -> None:
+        """`settle`: the search's budget, where it ends once its best action cannot change."""
+        self._tree, self._limit, self._watch, self._settle = player._tree, limit, watch, settle
+        self.step = player._step
+        self._began = self._last = time.monotonic()
+        self._first = self._looked = self._tree.simulations
+        self._gumbel = player._config.kind == "gumbel"
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        # The slowest recent step is what the next one may take; twice that, on a loaded machine.
+        self.step, self._last = max(now - self._last, _DECAY * self.step), now
+        until = self._limit.until
+        if until is not None and now + 2 * self.step >= until:
+            return True
+        return (self._watch is not None and self._watch()) or self._is_settled(now)
+
+    def _is_settled(self, now: float) -> bool:
+        done = self._tree.simulations
+        if self._settle is None or self._gumbel or done < self._looked + SLICE // 4:
+            return False
+        self._looked = done
+        remaining: float = self._settle - done
+        if self._limit.until is not None and now > self._began:
+            # Twice as many as the speed so far promises.
+            speed = (done - self._first) / (now - self._began)
+            remaining = min(remaining, 2 * speed * (self._limit.until - now))
+        return is_settled(self._tree.result(0), remaining)
+
+
+def _goes_on(earlier: Position, later: Position) -> bool:
+    """Whether both are positions of one game, so that a tree of the one can serve the other."""
+    same = (earlier.rules, earlier.opening) == (later.rules, later.opening)
+    return same and earlier.setup is None and later.setup is None
+
+
+def unlimited(config: SearchConfig) -> SearchConfig:
+    """The same search, limited by time alone."""
+    return dataclasses.replace(config, simulations=UNLIMITED, arena_nodes=NODES)

@@ -1,9 +1,12 @@
 """The player: it follows a game, keeps its tree, and finds what search finds."""
 
+import time
+
 import numpy as np
 import pytest
 
-from bots.player import Player
+from bots.player import Limit, Player
+from bots.tree import Reading
 from engine import IllegalAction, Position, RuleSet
 from engine.evaluators import HashEvaluator, UniformEvaluator
 from engine.search import SearchConfig
@@ -140,3 +143,188 @@ def test_reset_begins_again() -> None:
     thinker.play("a1")
     assert position.ply == 0
     assert thinker.position.ply == 1
+
+
+class Slow:
+    """An evaluator that takes a while, and longer each time that it is asked to be."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def evaluate(
+        self, planes: np.ndarray, globals_: np.ndarray, keys: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        time.sleep(self.seconds)
+        return HashEvaluator().evaluate(planes, globals_, keys)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.6])
+def test_a_search_ends_before_its_time(seconds: float) -> None:
+    thinker = player(RuleSet.preset("gomoku"), simulations=1 << 20, evaluator=Slow(0.01))
+    thinker.warm_up()
+    began = time.monotonic()
+    result = thinker.think(Limit(until=began + seconds))
+    assert time.monotonic() - began < seconds + 0.25, "a machine that is busy with other things"
+    assert 1 <= result.simulations < 1 << 20
+    if seconds > 0.5:
+        assert result.simulations > 5, "the time was used"
+
+
+def test_a_search_without_evaluations_looks_at_the_clock_too() -> None:
+    """All leaves end the game, or are remembered: nothing asks the evaluator any more."""
+    thinker = player(
+        RuleSet.preset("mnk", width=4, height=4, line_length=4),
+        search=SearchConfig(simulations=1 << 22, arena_nodes=1 << 16, solver=False),
+    )
+    for action in ["a1", "b1", "c1", "d1", "a2", "b2", "c2", "d2", "b3", "a3", "d3", "c3"]:
+        thinker.play(action)
+    began = time.monotonic()
+    thinker.think(Limit(until=began + 0.3))
+    assert time.monotonic() - began < 2.0
+
+
+def test_simulations_are_limited_for_one_search() -> None:
+    thinker = player(RuleSet.preset("gomoku"), simulations=500)
+    assert thinker.think(Limit(simulations=7)).simulations == 7
+    assert thinker.think().simulations == 500
+
+
+def test_a_watch_ends_the_search() -> None:
+    asked = []
+
+    def watch() -> bool:
+        asked.append(1)
+        return len(asked) == 5
+
+    thinker = player(RuleSet.preset("gomoku"), simulations=500)
+    assert thinker.think(watch=watch).simulations < 20
+    assert len(asked) == 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_choosing_stops_early_with_the_move_of_the_whole_search(seed: int) -> None:
+    rules = RuleSet.preset("gomoku", size=6, line_length=4)
+    counting, whole = Counting(), player(rules, simulations=400, evaluator=HashEvaluator(seed))
+    counting._inner = HashEvaluator(seed)  # type: ignore[assignment]
+    settled = player(rules, simulations=400, evaluator=counting)
+    assert settled.choose() == whole.think().action
+    assert counting.positions <= 400
+
+
+def test_an_only_move_is_not_thought_about() -> None:
+    rules = RuleSet.preset("mnk")
+    counting = Counting()
+    thinker = player(rules, simulations=400, evaluator=counting)
+    for action in ["a1", "b1", "c1", "a2", "c2", "b2", "b3", "c3"]:
+        thinker.play(action)
+    assert thinker.position.action_name(thinker.choose()) == "a3"
+    assert counting.positions <= 1
+
+
+def test_a_take_back_keeps_the_tree() -> None:
+    counting = Counting()
+    thinker = player(RuleSet.preset("gomoku", size=7), simulations=60, evaluator=counting)
+    first = thinker.think()
+    for _ in range(2):
+        thinker.play(thinker.choose())
+        thinker.think()
+    asked = counting.positions
+    for _ in range(2):
+        thinker.undo()
+    again = thinker.think()
+    assert counting.positions - asked <= 3, "all but the roots' evaluations are remembered"
+    np.testing.assert_array_equal(again.visits, first.visits)
+    thinker.play(thinker.choose())
+    thinker.undo()
+    asked = counting.positions
+    thinker.think()
+    assert counting.positions == asked
+
+
+def test_a_board_given_again_keeps_the_tree() -> None:
+    rules, counting = RuleSet.preset("gomoku", size=7), Counting()
+    thinker = player(rules, simulations=60, evaluator=counting)
+    position = Position(rules)
+    position.play(thinker.choose())
+    kept = int(thinker.result().visits.max())
+    counting.positions = 0
+    thinker.reset(position)
+    thinker.think()
+    assert counting.positions <= 61 - kept + 1
+
+
+def test_the_quickest_win_is_chosen() -> None:
+    """Black has an open three and a closed four: five is there at once."""
+    rules = RuleSet.preset("gomoku", size=9)
+    thinker = player(rules, simulations=400, evaluator=UniformEvaluator())
+    thinker.reset(
+        Position.from_setup(
+            rules,
+            black=["c3", "d3", "e3", "a9", "b9", "c9", "d9"],
+            white=["a1", "a3", "a5", "a7", "i1", "i3", "i5"],
+        )
+    )
+    assert thinker.position.action_name(thinker.choose()) == "e9"
+
+
+def test_lengths_of_proofs() -> None:
+    rules = RuleSet.preset("gomoku", size=9)
+    thinker = player(rules, simulations=2000, evaluator=UniformEvaluator())
+    thinker.reset(
+        Position.from_setup(rules, black=["d5", "e5", "f5"], white=["a1", "a3"], to_play="black")
+    )
+    result = thinker.think()
+    assert result.proven == 1
+    reading = thinker.read()
+    assert reading is not None
+    lengths = reading.plies_to_end()
+    assert lengths[thinker.choose()] == 3, "an open four, a block, five"
+
+
+def test_a_lost_game_is_lost_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = RuleSet.preset("gomoku", size=9)
+    thinker = player(rules, simulations=2000, evaluator=UniformEvaluator())
+    thinker.reset(
+        Position.from_setup(
+            rules, black=["d5", "e5", "f5", "g5"], white=["a1", "a3", "i9"], to_play="white"
+        )
+    )
+    result = thinker.think()
+    assert result.proven == -1
+    reading = thinker.read()
+    assert reading is not None
+    lengths = reading.plies_to_end()
+    assert set(lengths.values()) == {2}, "black wins at once, whatever white does"
+    monkeypatch.setattr(Reading, "plies_to_end", lambda _: lengths | {40: 6, 41: 4})
+    assert thinker.choose() == 40
+
+
+def test_resigning_is_off_unless_asked_for() -> None:
+    rules = RuleSet.preset("mnk", width=5, height=5, line_length=4)
+    lost = Position.from_setup(rules, black=["b2", "c2", "d2"], white=["a5", "e5"], to_play="white")
+    for resign, wanted in ((None, False), (0.9, True)):
+        thinker = player(rules, simulations=100, resign=resign)
+        thinker.reset(lost)
+        assert not thinker.resigns()
+        thinker.choose()
+        assert thinker.resigns() == wanted
+
+
+def test_a_draw_is_accepted_by_who_expects_no_more() -> None:
+    thinker = player(RuleSet.preset("mnk"), simulations=20_000, evaluator=UniformEvaluator())
+    assert thinker.accepts_draw("A") or thinker.accepts_draw("B")
+    for action in ["a1", "a2", "b1", "b2"]:
+        thinker.play(action)
+    assert not thinker.accepts_draw("A")
+    assert thinker.accepts_draw("B")
+
+
+def test_memory_limits_the_tree() -> None:
+    thinker = player(
+        RuleSet.preset("gomoku"), simulations=1 << 20, memory=4 << 20,
+        search=SearchConfig(simulations=1 << 20),
+    )  # fmt: skip
+    result = thinker.think(Limit(until=time.monotonic() + 20))
+    assert result.simulations < 100_000, "the tree is full"
+    thinker.limit_memory(None)
+    assert thinker.think(Limit(simulations=10)).simulations == 10

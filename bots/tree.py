@@ -1,0 +1,161 @@
+"""The search tree of one game, grown in slices, so that a clock can be looked at in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from engine import Position
+from engine.evaluators import Evaluator
+from engine.search import SearchBatch, SearchConfig, SearchResult
+
+#: Simulations of a slice. Those that need no network take microseconds, and no clock is looked at
+#: until the next one that does, or the slice's end.
+SLICE = 64
+
+#: Trees of more nodes than this are not read out: it would take a move's time.
+READABLE_NODES = 50_000
+
+_NODE_BYTES = 186  # with its edges, about
+
+
+class TreeNode(NamedTuple):
+    """A node as `Reading` gives it."""
+
+    action: int
+    visits: int
+    #: Mean value for seat A.
+    value: float
+
+
+class Tree(SearchBatch):
+    """A `SearchBatch` of one tree whose simulations are asked for little by little."""
+
+    def __init__(self, config: SearchConfig, *, height: int, width: int, cache_mib: int) -> None:
+        super().__init__(1, config, height=height, width=width, cache_mib=cache_mib)
+        self._target = 0
+
+    @property
+    def simulations(self) -> int:
+        """Simulations that the root has seen."""
+        return int(self._core.root_values(0)[3]) if self._core.root_is_expanded(0) else 0
+
+    def plant(self, position: Position, seed: int, budget: int) -> None:
+        """Begin anew at a position. Raises `ValueError` for a finished game."""
+        self._target = self._slice(0, budget)
+        self.start(0, position, seed, simulations=self._target)
+
+    def descend(self, action: int, budget: int) -> None:
+        """Make the position after an action the root, and keep what is known below it."""
+        self._target = self._slice(0, budget)
+        self.advance(0, action, simulations=self._target)
+
+    def ask(self, budget: int) -> None:
+        """Go on at the same root."""
+        self._target = self._slice(self.simulations, budget)
+        self._begin(0, self._target, False)
+
+    def grow(self, evaluator: Evaluator, budget: int, stop: Callable[[], bool]) -> None:
+        """Search until the root has `budget` simulations, is proven, or the tree is full.
+
+        `stop` is asked after each evaluation and each slice, and ends the search. One evaluation is
+        made whatever it says, so that there is a result.
+        """
+        while True:
+            while self.step(evaluator):
+                if stop():
+                    return
+            done = self.simulations
+            if done < self._target or done >= budget:
+                return
+            self._target = self._slice(done, budget)
+            self._begin(0, self._target, False)
+            if stop():
+                return
+
+    def _slice(self, done: int, budget: int) -> int:
+        # Gumbel's schedule divides the whole budget.
+        return budget if self.config.kind == "gumbel" else min(budget, done + SLICE)
+
+    def read(self) -> Reading | None:
+        """The tree's nodes, or None where there are too many to read."""
+        small = self.used_bytes(0) < READABLE_NODES * _NODE_BYTES
+        return Reading(self) if small else None
+
+
+class Reading:
+    """A tree's nodes as they were when it was read."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._position = tree.position(0)
+        self._table = tree.tree(0)
+        self._children: dict[int, list[int]] = {}
+        for node, parent in enumerate(self._table[1:, 0].astype(int).tolist(), start=1):
+            self._children.setdefault(parent, []).append(node)
+
+    def line(self, action: int | None = None) -> list[TreeNode]:
+        """The most visited way down, from an action of the root or from its best one."""
+        nodes: list[TreeNode] = []
+        at = 0 if action is None else self._child(action)
+        if at is None:
+            return nodes
+        if action is not None:
+            nodes.append(self._node(at))
+        while children := self._children.get(at):
+            best = max(children, key=lambda child: self._table[child, 2])
+            if not self._table[best, 2]:
+                break
+            nodes.append(self._node(best))
+            at = best
+        return nodes
+
+    def plies_to_end(self) -> dict[int, int]:
+        """Proven actions of the root, and in how many plies each ends the game as far as is known.
+
+        The winner takes the quickest proven way and the loser the slowest one.
+        """
+        lengths = {}
+        for child in self._children.get(0, []):
+            if self._table[child, 5]:
+                position = self._position.copy()
+                position.play(self._action(child))
+                over = position.outcome is not None
+                lengths[self._action(child)] = 1 if over else 1 + self._length(child)
+        return lengths
+
+    def _length(self, node: int) -> int:
+        """Plies from a proven node to the end of the game."""
+        table = self._table
+        wins = int(table[node, 5]) - 1 == int(table[node, 4])
+        lengths = [
+            1 + self._length(child)
+            for child in self._children.get(node, [])
+            if table[child, 5] == table[node, 5]
+        ]
+        if not lengths:
+            # Seen without a search: a line can be completed at once, or two cannot both be stopped.
+            return 1 if wins else 2
+        return min(lengths) if wins else max(lengths)
+
+    def _child(self, action: int) -> int | None:
+        children = self._children.get(0, [])
+        return next((child for child in children if self._action(child) == action), None)
+
+    def _node(self, node: int) -> TreeNode:
+        visits = int(self._table[node, 2])
+        value = float(self._table[node, 3]) / visits if visits else 0.0
+        return TreeNode(self._action(node), visits, value)
+
+    def _action(self, node: int) -> int:
+        return int(self._table[node, 1])
+
+
+def is_settled(result: SearchResult, remaining: float) -> bool:
+    """Whether so many more simulations cannot make another action the most visited one."""
+    open_ = result.proofs != -1
+    if result.proven is not None or np.count_nonzero(open_) <= 1:
+        return True
+    first, second = np.partition(result.visits[open_], -2)[[-1, -2]]
+    return bool(int(first) - int(second) > remaining)
