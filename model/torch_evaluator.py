@@ -101,7 +101,7 @@ class _CpuCanvas:
 def _traced(module: nn.Module, planes: Tensor, globals_: Tensor) -> nn.Module:
     """The module as one frozen graph, its weights inside."""
     with torch.no_grad(), warnings.catch_warnings():
-        # Its successors need a compiler and minutes.
+        # Its successors need a C++ compiler.
         warnings.simplefilter("ignore", DeprecationWarning)
         traced = torch.jit.trace(module.eval(), (planes, globals_), check_trace=False)  # type: ignore[no-untyped-call]
         frozen: nn.Module = torch.jit.freeze(traced)
