@@ -13,7 +13,7 @@ the same evaluation, so the tree is the one that it would be with all edges from
 
 from cython cimport final
 from libc.math cimport expf, logf, sqrtf
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -918,11 +918,13 @@ cdef class SearchCore:
             found[k] = self.trees[index].gumbels[actions[k]]
         return found
 
-    def finished(self, int index):
-        return bool(_is_finished(&self.trees[index], &self.settings))
+    def finished(self):
+        """The trees that were begun and want nothing more."""
+        cdef int i
+        return [i for i in range(self.tree_count) if _is_finished(&self.trees[i], &self.settings)]
 
     def root_edges(self, int index):
-        """Arrays over the root's edges in no order: actions, visits, values, log priors, proofs.
+        """Arrays over the root's actions, ascending: actions, visits, values, log priors, proofs.
 
         Values are means for the seat to act (exact where proven, 0 where unvisited); proofs are +1,
         0, -1 for that seat and 2 where unproven.
@@ -932,25 +934,37 @@ cdef class SearchCore:
         cdef const Node *root = &arena.nodes[0]
         cdef const Node *child
         cdef float sign = 1 if root.seat == SEAT_A else -1
-        cdef int k, n = root.edges
+        cdef int16_t edge_of[MAX_ACTIONS]
+        cdef int action, edge, at = 0, n = root.edges
         actions, visits = np.zeros(n, np.int32), np.zeros(n, np.int32)
         values, logits = np.zeros(n, np.float32), np.zeros(n, np.float32)
-        proofs = np.full(n, 2, np.int8)
+        proofs = np.zeros(n, np.int8)
         cdef int32_t[::1] actions_at = actions, visits_at = visits
         cdef float[::1] values_at = values, logits_at = logits
         cdef signed char[::1] proofs_at = proofs
-        for k in range(n):
-            actions_at[k] = arena.actions[root.first + k]
-            logits_at[k] = tree.logits[actions_at[k]]
-            if k < root.visited:
-                child = &arena.nodes[arena.children[root.first + k]]
-                visits_at[k] = child.visits
+        for action in range(tree.rules.actions):
+            edge_of[action] = -1
+        for edge in range(n):
+            edge_of[arena.actions[root.first + edge]] = edge
+        for action in range(tree.rules.actions):
+            edge = edge_of[action]
+            if edge < 0:
+                continue
+            actions_at[at], logits_at[at], proofs_at[at] = action, tree.logits[action], 2
+            if edge < root.visited:
+                child = &arena.nodes[arena.children[root.first + edge]]
+                visits_at[at] = child.visits
                 if child.proof:
-                    values_at[k] = sign * _proven_value(child.proof)
-                    proofs_at[k] = <int> values_at[k]
+                    values_at[at] = sign * _proven_value(child.proof)
+                    proofs_at[at] = <int> values_at[at]
                 elif child.visits:
-                    values_at[k] = sign * child.total / child.visits
+                    values_at[at] = sign * child.total / child.visits
+            at += 1
         return actions, visits, values, logits, proofs
+
+    def root_size(self, int index):
+        """Number of the root's actions."""
+        return self.trees[index].arena.nodes[0].edges
 
     def root_values(self, int index):
         """(mean value, network's value, proof or 2, simulations) of the root for its seat."""

@@ -236,7 +236,8 @@ class Position:
         reason = self._core.verdict(index)
         if reason is not None:
             raise self._refusal(self.action_name(index), reason)
-        before, colour = self.board.ravel(), self.to_play
+        colour, removes = self.to_play, self.rules.capture == "remove"
+        before = self.board.ravel() if removes else None
         phase = self._core.table.opening.phases[self._core.phase]
         places = index < self.rules.points and phase.effect != "offer"
         switches = places and self.rules.capture == "switch"
@@ -244,10 +245,11 @@ class Position:
         self._core.play(index)
         self.actions.append(index)
         self._last = (index, colour, switched) if places else None
-        if places:
+        captured: list[int] = []
+        if before is not None and places:
             before[index] = COLOURS.index(colour)
-        captured = np.flatnonzero((before != 0) & (self.board.ravel() == 0))
-        return Ply(action=index, captured=[int(point) for point in captured], switched=switched)
+            captured = np.flatnonzero((before != 0) & (self.board.ravel() == 0)).tolist()
+        return Ply(action=index, captured=captured, switched=switched)
 
     def undo(self) -> None:
         """Takes the last action back (by playing the others again). Raises `IndexError` if none."""

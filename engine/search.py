@@ -194,7 +194,7 @@ class SearchBatch:
         ends the tree asks for nothing more. Raises `IllegalAction`.
         """
         self._not_in_flight()
-        position = self._root(index)
+        position = self.root(index)
         position.play(action)
         self._core.advance(index, action, self.config.kind == "puct")
         if position.outcome is None:
@@ -238,13 +238,23 @@ class SearchBatch:
         while self.step(evaluator):
             pass
 
-    def finished(self, index: int) -> bool:
-        """Whether tree `index` has its simulations, is proven, or is full."""
-        return self._core.finished(index)
+    def finished(self) -> list[int]:
+        """The trees that have their simulations, are proven, or are full; ascending."""
+        return self._core.finished()
 
     def position(self, index: int) -> Position:
         """A copy of the root's position."""
-        return self._root(index).copy()
+        return self.root(index).copy()
+
+    def root(self, index: int) -> Position:
+        """The root's own position, which goes on with the tree and is not to be played on.
+
+        Raises `ValueError` where no tree was started.
+        """
+        position = self._roots[index]
+        if position is None:
+            raise ValueError(f"search: tree {index} was not started")
+        return position
 
     def tree(self, index: int) -> NDArray[np.float64]:
         """[nodes, 7]: tree `index` in the order in which its nodes were made, the root first.
@@ -301,19 +311,13 @@ class SearchBatch:
 
     # --- the root ---
 
-    def _root(self, index: int) -> Position:
-        position = self._roots[index]
-        if position is None:
-            raise ValueError(f"search: tree {index} was not started")
-        return position
-
     def _not_in_flight(self) -> None:
         if self._core.rows:
             raise ValueError("search: apply the batch in flight first")
 
     def _begin(self, index: int, simulations: int | None, noise: bool) -> None:
         budget = self.config.simulations if simulations is None else simulations
-        rules, rng = self._root(index).rules, self._rngs[index]
+        rules, rng = self.root(index).rules, self._rngs[index]
         turn = int(rng.integers(symmetry.count(rules))) if self.config.random_symmetry else 0
         canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
         self._core.begin(index, canvas, turn, budget)
@@ -327,7 +331,7 @@ class SearchBatch:
         if self.config.kind == "gumbel":
             self._draw_gumbels(index)
         elif self._noise[index] and self.config.noise_fraction:
-            count = len(self._edges(index).actions)
+            count = self._core.root_size(index)
             alpha = np.full(count, self.config.noise_alpha_total / count)
             noise = self._rngs[index].dirichlet(alpha)
             self._core.mix_noise(index, noise, self.config.noise_fraction)
@@ -345,14 +349,7 @@ class SearchBatch:
 
     def _edges(self, index: int) -> roots.RootEdges:
         actions, visits, q, logits, proofs = self._core.root_edges(index)
-        order = np.argsort(actions)
-        return roots.RootEdges(
-            actions=actions[order],
-            visits=visits[order],
-            q=q[order],
-            logits=logits[order],
-            proofs=proofs[order],
-        )
+        return roots.RootEdges(actions=actions, visits=visits, q=q, logits=logits, proofs=proofs)
 
     def _gumbel_root(self, index: int, edges: roots.RootEdges) -> roots.GumbelRoot:
         return roots.GumbelRoot(

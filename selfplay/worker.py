@@ -182,7 +182,7 @@ class _Game:
     position: Position
     choice: GameChoice
     resigns: bool
-    full: bool = True
+    full: bool
     versions: list[tuple[int, int]] = field(default_factory=list)
     plies: list["_SearchedPly"] = field(default_factory=list)
     choices: list[OpeningChoice] = field(default_factory=list)
@@ -305,10 +305,9 @@ class SelfPlay:
     def _step(self) -> None:
         """One batch through the network; then the plies of all searches that have ended."""
         self._search()
-        active = [i for i, game in enumerate(self._slots) if game is not None]
-        ready = [i for i in active if self._batch.finished(i)]
+        ready = self._batch.finished()
         if self._next is not None:
-            if len(ready) < len(active):
+            if len(ready) < sum(game is not None for game in self._slots):
                 return
             self._take_next()
         for i in ready:
@@ -356,17 +355,30 @@ class SelfPlay:
         position = Position(choice.rules, choice.opening)
         if config.random_plies:
             _play_randomly(position, int(rng.integers(config.random_plies + 1)), rng)
-        game = _Game(index=index, rng=rng, position=position, choice=choice, resigns=resigns)
-        self._slots[i] = game
-        simulations = self._begin_ply(game)
-        self._batch.start(i, position, seed, simulations=simulations, noise=game.full)
+        full = self._draw_full(rng)
+        simulations = self._simulations(full)
+        self._batch.start(i, position, seed, simulations=simulations, noise=full)
+        self._slots[i] = game = _Game(
+            index=index,
+            rng=rng,
+            position=self._batch.root(i),
+            choice=choice,
+            resigns=resigns,
+            full=full,
+        )
+        self._note_version(game)
 
-    def _begin_ply(self, game: _Game) -> int:
-        """Draw whether the next search is full; note the version. Returns its simulations."""
-        game.full = bool(game.rng.random() < self.config.full_fraction)
+    def _draw_full(self, rng: np.random.Generator) -> bool:
+        """Whether the next search is full."""
+        return bool(rng.random() < self.config.full_fraction)
+
+    def _simulations(self, full: bool) -> int:
+        return self.search.simulations if full else self.config.fast_simulations
+
+    def _note_version(self, game: _Game) -> None:
+        """Note with which weights the game goes on."""
         if not game.versions or game.versions[-1][1] != self._version:
             game.versions.append((game.position.ply, self._version))
-        return self.search.simulations if game.full else self.config.fast_simulations
 
     def _end_ply(self, i: int) -> None:
         """Play the action that slot i's search has led to; go on with the game or finish it."""
@@ -379,7 +391,7 @@ class SelfPlay:
                 seat=seat,
                 packed=position.pack(),
                 result=result,
-                legal_actions=len(position.legal_actions()),
+                legal_actions=len(result.actions),
                 full=game.full,
             )
         )
@@ -396,12 +408,13 @@ class SelfPlay:
                     phase=position.phase, option=option, seat=seat, root_value=result.value
                 )
             )
-        position.play(action)
+        game.full = self._draw_full(game.rng)
+        simulations = self._simulations(game.full)
+        self._batch.advance(i, action, simulations=simulations, noise=game.full)
         outcome = position.outcome
         if outcome is not None:
             return self._finish(i, outcome.winner_seat, outcome.reason)
-        simulations = self._begin_ply(game)
-        return self._batch.advance(i, action, simulations=simulations, noise=game.full)
+        return self._note_version(game)
 
     def _resigns(self, game: _Game, seat: str, value: float) -> bool:
         """Whether the seat gives the game up now."""

@@ -358,7 +358,7 @@ def test_a_full_arena_stops_and_says_so() -> None:
     batch = SearchBatch(1, config, height=6, width=6)
     batch.start(0, Position(FOUR), seed=0)
     batch.run(HashEvaluator())
-    assert batch.finished(0)
+    assert batch.finished() == [0]
     assert batch.statistics()["full"] == 1
     assert len(batch.tree(0)) <= 100
     assert 80 < batch.result(0).simulations < 500
