@@ -37,7 +37,7 @@ bench: setup
 	$(BIN)/python -m scripts.bench
 
 test: setup $(DEBUG)/extensions
-	$(BIN)/python -m pytest -o pythonpath="$(DEBUG) ." tests/engine
+	$(BIN)/python -m pytest -n auto -o pythonpath="$(DEBUG) ." tests/engine
 	$(BIN)/python -m pytest
 
 lint: setup
