@@ -24,7 +24,7 @@ help:
 	@echo 'make demo    set up, then train Irensei on 9x9 for about ten minutes and play'
 	@echo 'make test    set up, then run all tests, those of the engine with a checked build too'
 	@echo 'make lint    set up, then run the checks of style, types and layers'
-	@echo 'make bench   set up, then measure the speed of rules, search and network'
+	@echo 'make bench   set up, then measure what rules, search, network and self-play cost'
 	@echo 'make setup   make .venv, install the pinned packages, build the extensions'
 	@echo 'make clean   remove what was built (keeps .venv and runs/)'
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.table import Row, machine, save, show
+from benchmarks.table import Row, describe, report
 from engine import RuleSet
 from model.checkpoint import Checkpoint
 from model.choice import Candidate, try_all
@@ -38,7 +38,7 @@ def random_network(config: NetworkConfig, seed: int = 0) -> Network:
     return network
 
 
-def measure(network: Network, game: GameEntry, seconds: float, compared: int) -> list[Candidate]:
+def tried(network: Network, game: GameEntry, seconds: float, compared: int) -> list[Candidate]:
     """All kinds on boards of the game's size."""
     rules, rng = game.rules, np.random.default_rng(0)
     count = CALIBRATED + compared
@@ -64,19 +64,12 @@ def rows(what: str, candidates: list[Candidate]) -> list[Row]:
     ]
 
 
-def main() -> None:
-    """Command line: prints and stores the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="rough figures in seconds")
-    parser.add_argument("--checkpoint", type=Path, help="a trained network on its first game")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    for key, value in machine().items():
-        print(f"{key:<10} {value}")
-    seconds, compared = (1.0, 128) if arguments.quick else (30.0, COMPARED)
+def measure(quick: bool, path: Path | None = None) -> list[Row]:
+    """All rows: of a checkpoint on its first game, or of random networks on boards of all sizes."""
+    seconds, compared = (1.0, 128) if quick else (15.0, COMPARED)
     tasks: list[tuple[Network, GameEntry]] = []
-    if arguments.checkpoint:
-        checkpoint = Checkpoint.load(arguments.checkpoint)
+    if path:
+        checkpoint = Checkpoint.load(path)
         tasks.append((checkpoint.network, checkpoint.meta.games[0]))
     else:
         for size, config in NETWORKS:
@@ -85,9 +78,21 @@ def main() -> None:
     table: list[Row] = []
     for network, game in tasks:
         what = f"{game.rules.width}x{game.rules.height} {network.config.name}"
-        table += rows(what, measure(network, game, seconds, compared))
-    show("one thread, batches of 64, kinds in turn", table)
-    print(f"\nstored in {save('evaluators', table)}")
+        table += rows(what, tried(network, game, seconds, compared))
+    return table
+
+
+def main() -> None:
+    """Command line: prints and stores the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="rough figures in seconds")
+    parser.add_argument("--checkpoint", type=Path, help="a trained network on its first game")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    describe()
+    name = "evaluators-quick" if arguments.quick else "evaluators"
+    table = measure(arguments.quick, arguments.checkpoint)
+    report(name, "one thread, batches of 64, kinds in turn", table)
 
 
 if __name__ == "__main__":

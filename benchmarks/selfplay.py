@@ -26,7 +26,7 @@ import numpy as np
 import psutil
 import torch
 
-from benchmarks.evaluators import random_network
+from benchmarks.evaluators import WIDE, random_network
 from benchmarks.table import Row, Target, describe, rates, report
 from engine import RuleSet
 from engine.evaluators import Evaluator
@@ -46,7 +46,6 @@ from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work
 
 GAMES = 64
 SIMULATIONS = 200
-WIDE = NetworkConfig(blocks=6, channels=96, pool_channels=32, head_channels=32, hidden=96)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,36 @@
-"""Measure this machine: `python -m scripts.bench` prints speeds and the search's fingerprint."""
+"""Measure this machine: `python -m scripts.bench` prints what each part costs, in one table.
 
-from benchmarks import engine, speed
+Rules, search, evaluators and self-play, each beside a reference or a limit, from repeated
+measurements that take turns; stored as JSON in benchmarks/results. A quarter of an hour; `--quick`
+takes two minutes and gives rough figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import torch
+
+from benchmarks import engine, evaluators, search, selfplay
+from benchmarks.fingerprint import fingerprint
+from benchmarks.table import Row, describe, report
+
+
+def main() -> None:
+    """Prints and stores the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="rough figures in two minutes")
+    quick = parser.parse_args().quick
+    torch.set_num_threads(1)
+    describe()
+    print(f"search     {fingerprint()} (fingerprint: changes when trees do)")
+    rows: list[Row] = []
+    for part in (engine, search, evaluators, selfplay):
+        print(f"measuring: {part.__name__}", flush=True)
+        rows += part.measure(quick)
+    targets = (*engine.TARGETS, *search.TARGETS, *selfplay.TARGETS)
+    report("bench-quick" if quick else "bench", "one thread a process", rows, targets)
+
 
 if __name__ == "__main__":
-    engine.main([])
-    speed.main()
+    main()

@@ -20,7 +20,7 @@ GAME = GameEntry(rules=SMALL)
 
 def test_each_kind_has_a_row_beside_pytorch() -> None:
     network = evaluators.random_network(PRESETS["b2c16"])
-    rows = evaluators.rows("5x5", evaluators.measure(network, GAME, 0.0, compared=20))
+    rows = evaluators.rows("5x5", evaluators.tried(network, GAME, 0.0, compared=20))
     assert rows[0].what == "5x5, torch" and rows[0].ratio == 1.0
     assert {"5x5, onnx-int8", "5x5, torch-bf16"} <= {row.what for row in rows}
     assert all("PyTorch eager; KL " in row.reference and row.value > 0 for row in rows)
