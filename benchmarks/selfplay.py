@@ -99,6 +99,7 @@ CASES = (
 TARGETS = (
     *(Target(what=f"self-play, {case.name}", least=case.least, ratio=True) for case in CASES),
     *(Target(what=f"simulations an evaluation, {case.name}", least=1.1) for case in CASES),
+    Target(what="processes, start of a worker", most=5),
     Target(what="processes, one Ray actor", least=0.98, ratio=True),
     Target(what="processes, two Ray actors", least=1.9, ratio=True),
     Target(what="learner, from the replay", least=0.9, ratio=True),
@@ -167,14 +168,17 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     """One worker in a Ray actor, and two, beside one in this process."""
     network, served = case.serve()
     here = case.worker(evaluator_for(network, "cpu", GAMES, served), cache_mib=32)
-    found: dict[str, list[float]] = {"here": [], "one": [], "two": []}
+    found: dict[str, list[float]] = {"here": [], "one": [], "two": [], "start": []}
     for _ in range(repeats):
         _, work = here.play(games=10**6, seconds=seconds)
         found["here"].append(work.evaluations / work.seconds)
         for name, count in (("one", 1), ("two", 2)):
-            found[name].append(_with_ray(case, network, served, count, seconds))
+            rate, start = _with_ray(case, network, served, count, seconds)
+            found[name].append(rate)
+            found["start"].append(start)
     median = {name: float(np.median(values)) for name, values in found.items()}
-    return [
+    started = Row(what="processes, start of a worker", value=median["start"], unit="s")
+    return [started] + [
         Row(
             what=f"processes, {name} Ray actor{'s' * (name == 'two')}",
             value=median[name],
@@ -186,8 +190,10 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     ]
 
 
-def _with_ray(case: Case, network: Network, served: Served, workers: int, seconds: float) -> float:
-    """Positions evaluated a second by so many actors, once they are under way."""
+def _with_ray(
+    case: Case, network: Network, served: Served, workers: int, seconds: float
+) -> tuple[float, float]:
+    """Positions evaluated a second by so many actors, and the seconds until they had begun."""
     spec = WorkerSpec(
         games=[GameChoice(rules=case.rules)],
         search=SearchConfig(simulations=SIMULATIONS),
@@ -199,16 +205,19 @@ def _with_ray(case: Case, network: Network, served: Served, workers: int, second
     )
     config = ClusterConfig(workers=workers, chunk_seconds=1.0, chunk_games=10**6)
     pool = RayWorkers(config, spec, first_game=0)
+    began = time.perf_counter()
     try:
         pool.publish(0, {n: t.numpy() for n, t in network.state_dict().items()}, served)
-        for _ in range(2 * workers):  # processes start, first games begin
+        pool.collect()
+        start = time.perf_counter() - began - config.chunk_seconds
+        for _ in range(2 * workers):  # the others start, first games begin
             pool.collect()
         began, evaluations = time.perf_counter(), 0
         while time.perf_counter() < began + seconds:
             chunk = pool.collect()
             assert chunk is not None
             evaluations += chunk.work.evaluations
-        return evaluations / (time.perf_counter() - began)
+        return evaluations / (time.perf_counter() - began), start
     finally:
         pool.close()
 
