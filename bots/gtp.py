@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
-from bots.loading import Game
 from bots.player import Player
+from bots.repertoire import Game
 from engine import OPTIONS, IllegalAction, Position, RuleSet
 
 #: Columns as GTP letters them: 25, without I.

@@ -1,41 +1,47 @@
 """Exported bots and checkpoints as players. Nothing of torch is imported for an exported bot."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bots.player import Player
+from bots.repertoire import Game
 from engine import Position, RuleSet
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig
 from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
 from model.games import GameEntry
-from model.onnx_evaluator import OnnxError, OnnxEvaluator
-
-#: What can be played: the rules and the name of the opening protocol.
-Game = tuple[RuleSet, str]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Bot:
     """A network with a search, and the games that it knows."""
 
     name: str
     games: tuple[Game, ...]
     search: SearchConfig
-    evaluator: Evaluator
+    load: Callable[[], Evaluator]
+    """Loads the network; called when it is first needed."""
 
-    def player(
-        self, rules: RuleSet, opening: str, *, temperature: float = 0.0, seed: int = 0
-    ) -> Player:
-        """A player at the start of this game, on a canvas of the board's own size."""
+    @functools.cached_property
+    def evaluator(self) -> Evaluator:
+        """The network. Raises `BotError` where it cannot be loaded."""
+        return self.load()
+
+    def player(self, rules: RuleSet, opening: str, **options: Any) -> Player:
+        """A player at the start of this game, on a canvas of the board's own size.
+
+        `options` are `Player`'s. Raises `BotError` where the network cannot be loaded.
+        """
         return Player(
             self.evaluator,
             self.search,
             Position(rules, opening),
             height=rules.height,
             width=rules.width,
-            temperature=temperature,
-            seed=seed,
+            **options,
         )
 
 
@@ -56,11 +62,17 @@ def load_bot(path: Path | str, simulations: int | None = None) -> Bot:
 
 def _exported(folder: Path) -> Bot:
     meta = read_bot(folder)
-    try:
-        evaluator = OnnxEvaluator(folder / NETWORK_FILE, batch_size=meta.search.leaves_per_step)
-    except OnnxError as error:
-        raise BotError(str(error)) from error
-    return Bot(name=meta.name, games=_games(meta.games), search=meta.search, evaluator=evaluator)
+
+    def load() -> Evaluator:
+        # ONNX Runtime is imported only now: who asks for a bot's name need not wait for it.
+        from model.onnx_evaluator import OnnxError, OnnxEvaluator
+
+        try:
+            return OnnxEvaluator(folder / NETWORK_FILE, batch_size=meta.search.leaves_per_step)
+        except OnnxError as error:
+            raise BotError(str(error)) from error
+
+    return Bot(name=meta.name, games=_games(meta.games), search=meta.search, load=load)
 
 
 def _checkpoint(path: Path) -> Bot:
@@ -85,7 +97,7 @@ def _checkpoint(path: Path) -> Bot:
         name="-".join(filter(None, (loaded.meta.run_id, checkpoint_stem(path).name))),
         games=_games(loaded.meta.games),
         search=search,
-        evaluator=evaluator_for(loaded.network, batch_size=search.leaves_per_step),
+        load=lambda: evaluator_for(loaded.network, batch_size=search.leaves_per_step),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bots.clock import Clock, moves_to_go
 from bots.tree import SLICE, Reading, Tree, is_settled
 from engine import Ply, Position
 from engine.evaluators import Evaluator
@@ -17,6 +18,8 @@ from engine.search import SearchConfig, SearchResult, choose
 UNLIMITED = 1 << 30
 #: Room for such a player's tree, in nodes, where nothing says how much memory there is.
 NODES = 400_000
+#: Seconds that it takes for a move where nothing limits its time either.
+SECONDS = 5.0
 #: Evaluations kept, in MiB: what a take-back makes necessary again costs no network.
 CACHE_MIB = 32
 
@@ -59,15 +62,18 @@ class Player:
         seed: int | None = 0,
         resign: float | None = None,
         memory: int | None = None,
+        repeatable: bool = False,
     ) -> None:
         """`height` and `width` are those of the network's canvas, at least the board's.
 
         With `temperature` above 0, actions are drawn by their visits and games vary with `seed`
         (None: each time). With `resign`, `resigns` says when its expectation is lost: at or below
         -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
-        Raises `ValueError` for a board larger than the canvas.
+        With `repeatable`, `limit_by` heeds no clock. Raises `ValueError` for a board larger than
+        the canvas.
         """
         self._evaluator = evaluator
+        self._repeatable = repeatable
         self._config = config
         self._canvas = (height, width)
         self._temperature = temperature
@@ -132,6 +138,22 @@ class Player:
         self._hopes.clear()
 
     # --- thinking ---
+
+    def limit_by(self, clock: Clock, began: float, simulations: int | None = None) -> Limit:
+        """The limit of a move whose time runs since `began` (`time.monotonic()`) on this clock.
+
+        A player that plays repeatably is limited by simulations alone.
+        """
+        position = self._position
+        stones = int(np.count_nonzero(position.board))
+        seconds = clock.seconds(moves_to_go(position.rules.points, stones))
+        budget = self._config.simulations
+        if simulations is not None:
+            budget = min(budget, simulations)
+        if seconds is None and budget >= UNLIMITED:
+            seconds = SECONDS
+        until = None if seconds is None or self._repeatable else began + seconds
+        return Limit(simulations=budget, until=until)
 
     def think(self, limit: Limit | None = None, watch: Watch | None = None) -> SearchResult:
         """Search the position for the seat to act, to the limit or until `watch` ends it.

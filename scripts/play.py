@@ -1,23 +1,30 @@
-"""Play with a bot: at the terminal, or over GTP for another program.
+"""Play with a bot: at the terminal, or by a protocol for another program.
 
-    python -m scripts.play BOT                 you against the bot
-    python -m scripts.play BOT --human none    the bot against itself
-    python -m scripts.play BOT --protocol gtp  for a program (docs/gtp.md)
+    python -m scripts.play BOT                     you against the bot
+    python -m scripts.play BOT --human none        the bot against itself
+    python -m scripts.play BOT --protocol gtp      for Go programs (docs/gtp.md)
+    python -m scripts.play BOT --protocol gomocup  for gomoku programs (docs/gomocup.md)
 
 BOT is a folder made by scripts.export, or a checkpoint of a run (which needs torch).
 """
 
 import argparse
+import dataclasses
 import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bots.gomocup import GomocupSession
 from bots.gtp import GtpSession
 from bots.loading import Bot, load_bot
+from bots.player import unlimited
 from bots.terminal import play_at_terminal
 from model.bot import BotError
 from scripts.quiet import run_quietly
+
+#: Conversations with programs.
+PROTOCOLS = {"gtp": GtpSession, "gomocup": GomocupSession}
 
 #: The seats of people. A colour stands for the seat that has it before any swap.
 HUMANS = {"A": "A", "B": "B", "black": "A", "white": "B", "both": "AB", "none": ""}
@@ -29,19 +36,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     protocol = arguments.protocol or ("terminal" if sys.stdin.isatty() else "gtp")
     try:
-        bot = load_bot(arguments.bot, arguments.simulations)
+        bot = _load(arguments.bot, arguments.simulations)
     except (BotError, ValueError) as error:
         parser.exit(2, f"play: {error}\n")
     if not 0 <= arguments.game < len(bot.games):
         parser.exit(2, f"play: --game {arguments.game}: this bot's games are\n{_list(bot)}\n")
     new_player = functools.partial(
-        bot.player, temperature=arguments.temperature, seed=arguments.seed
+        bot.player,
+        temperature=arguments.temperature,
+        seed=arguments.seed,
+        repeatable=arguments.seed is not None,
+        resign=arguments.resign,
     )
-    if protocol == "gtp":
-        session = GtpSession(bot.name, bot.games, new_player, first=arguments.game)
-        return run_quietly(lambda: session.serve(sys.stdin.buffer, sys.stdout.buffer))
-    player = new_player(*bot.games[arguments.game])
-    return run_quietly(lambda: play_at_terminal(player, HUMANS[arguments.human]))
+    try:
+        if protocol == "terminal":
+            player = new_player(*bot.games[arguments.game])
+            return run_quietly(lambda: play_at_terminal(player, HUMANS[arguments.human]))
+        session = PROTOCOLS[protocol](bot.name, bot.games, new_player, first=arguments.game)
+        # Unbuffered: what arrives while the bot thinks is looked at then.
+        requests = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115
+        return run_quietly(lambda: session.serve(requests, sys.stdout.buffer))
+    except BotError as error:
+        parser.exit(2, f"play: {error}\n")
+
+
+def _load(path: Path, simulations: str | None) -> Bot:
+    """The bot with this limit. Raises BotError, ValueError."""
+    if simulations != "unlimited":
+        return load_bot(path, None if simulations is None else int(simulations))
+    bot = load_bot(path)
+    return dataclasses.replace(bot, search=unlimited(bot.search))
 
 
 def _list(bot: Bot) -> str:
@@ -58,11 +82,17 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("bot", type=Path, metavar="BOT", help="bot folder or checkpoint")
-    parser.add_argument("--simulations", type=int, metavar="N", help="simulations a move")
+    parser.add_argument(
+        "--simulations",
+        type=_simulations,
+        metavar="N",
+        help="simulations a move; 'unlimited': as many as the time allows",
+    )
     parser.add_argument(
         "--protocol",
-        choices=("terminal", "gtp"),
-        help="terminal for people, gtp for programs (by default as standard input is)",
+        choices=("terminal", *PROTOCOLS),
+        help="terminal for people (the default where one is), gtp (the default elsewhere) and"
+        " gomocup for programs",
     )
     parser.add_argument(
         "--human", choices=HUMANS, default="A", help="who you are at the terminal (%(default)s)"
@@ -77,8 +107,31 @@ def _parser() -> argparse.ArgumentParser:
         metavar="T",
         help="above 0, moves are drawn by their visits (%(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="S",
+        help="repeat exactly: what is drawn follows S, and no clock is heeded",
+    )
+    parser.add_argument(
+        "--resign",
+        type=float,
+        metavar="E",
+        help="give up where three moves in a row expect -E or less, in [-1, 1] (never)",
+    )
     return parser
+
+
+def _simulations(text: str) -> str:
+    """A number or the word; argparse names the option in its message."""
+    if text != "unlimited":
+        try:
+            int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"invalid int value: {text!r}, and not 'unlimited'"
+            ) from None
+    return text
 
 
 if __name__ == "__main__":

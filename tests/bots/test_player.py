@@ -295,8 +295,8 @@ def test_a_lost_game_is_lost_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reading is not None
     lengths = reading.plies_to_end()
     assert set(lengths.values()) == {2}, "black wins at once, whatever white does"
-    monkeypatch.setattr(Reading, "plies_to_end", lambda _: lengths | {40: 6, 41: 4})
-    assert thinker.choose() == 40
+    monkeypatch.setattr(Reading, "plies_to_end", lambda _: lengths | {72: 6, 73: 4})
+    assert thinker.choose() == 72
 
 
 def test_resigning_is_off_unless_asked_for() -> None:

@@ -1,0 +1,523 @@
+"""The Gomocup (piskvork) protocol; `docs/gomocup.md` lists the commands.
+
+Sources: Petr Laštovička, "Gomoku AI protocol" (plastovicka.github.io/protocl2en.htm), and what
+Yixin-Board and c-gomoku-cli send besides.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import BinaryIO
+
+from bots.clock import Clock
+from bots.gomocup_board import (
+    NOBODY,
+    OPPONENT,
+    OWN,
+    BoardError,
+    empty_board,
+    read_board,
+    stones_in_order,
+    without_passes,
+    without_stone,
+)
+from bots.gomocup_info import Info, InfoError
+from bots.gomocup_openings import OpeningError, Openings
+from bots.lines import Line, Lines
+from bots.player import Limit, Player
+from bots.repertoire import Game, Repertoire, UnknownGameError
+from bots.yixin import LiveReport
+from engine import IllegalAction, RuleError, RuleSet
+
+#: Boards that `START` may ask for.
+MIN_SIDE, MAX_SIDE = 5, 25
+
+_NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?")
+
+
+class GomocupError(ValueError):
+    """A command that fails; the message follows ERROR."""
+
+
+class GomocupSession:
+    """One conversation: `handle` takes a line, and `send` gets each line of the answer."""
+
+    def __init__(
+        self,
+        version: str,
+        games: Sequence[Game],
+        new_player: Callable[[RuleSet, str], Player],
+        first: int = 0,
+        send: Callable[[str], None] = print,
+    ) -> None:
+        """`version` says which bot this is; `first` is the game played unless `INFO rule` says."""
+        self.closed = False
+        self._version = version
+        self._repertoire = Repertoire(games)
+        self._default = games[first]
+        self._new_player = new_player
+        self._send = send
+        self._lines: Lines | None = None
+        self._arrived = self._free = 0.0
+        self._thought = False
+        self._info = Info()
+        self._news: list[tuple[str, str]] = []
+        self._clock = Clock()
+        self._yixin = False
+        self._game: Game | None = None
+        self._player: Player | None = None
+        self._block: list[str] | None = None
+        self._end_block: Callable[[list[str]], None] = self._board
+        self._commands: dict[str, Callable[[str], None]] = {
+            "START": self._start,
+            "RECTSTART": self._rect_start,
+            "RESTART": self._restart,
+            "BEGIN": self._begin,
+            "TURN": self._turn,
+            "PLAY": self._play,
+            "TAKEBACK": self._take_back,
+            "BOARD": lambda _: self._collect(self._board),
+            "SWAP2BOARD": lambda _: self._collect(self._swap2board),
+            "DONE": self._done,
+            "INFO": self._take_info,
+            "ABOUT": self._about,
+            "END": self._end,
+            "STOP": lambda _: None,
+            "YXSTOP": lambda _: None,
+            "YXBOARD": lambda _: self._collect(self._set_board),
+            "YXNBEST": self._n_best,
+            "YXSHOWFORBID": self._show_forbidden,
+            "YXSHOWINFO": self._show_info,
+            "YXHASHCLEAR": self._clear_hash,
+            "YXDRAW": self._draw,
+        }
+        for step in (1, 2, 3):
+            self._commands[f"YXSWAP2STEP{step}"] = self._swap2_step(step)
+        for step in range(1, 7):
+            self._commands[f"YXSOOSORVSTEP{step}"] = self._soosorv_step(step)
+
+    # --- lines ---
+
+    def serve(self, requests: BinaryIO, answers: BinaryIO) -> None:
+        """Answer until `END` or the end of the input. Raises OSError when nobody listens."""
+
+        def send(line: str) -> None:
+            answers.write(f"{line}\n".encode())
+            answers.flush()
+
+        self._send = send
+        self._lines = Lines(requests, lambda text: text.strip().upper() == "END")
+        for line in self._lines:
+            self.handle(line.text, line.at)
+            if self.closed:
+                return
+
+    def handle(self, text: str, at: float | None = None) -> None:
+        """Answer one line, which arrived then (`time.monotonic()`; None: now)."""
+        word, _, rest = text.strip().partition(" ")
+        if not word:
+            return
+        # A move's time runs from when it was asked for, but not while another one was answered.
+        self._arrived = max(time.monotonic() if at is None else at, self._free)
+        command = self._commands.get(word.upper())
+        if self._block is not None and command is None:
+            self._block.append(text)
+            return
+        if self._block is not None and word.upper() != "DONE":
+            self._block = None
+            self._send("ERROR the board did not end with DONE; it is dropped")
+        try:
+            if command is None:
+                self._send(f"UNKNOWN {word[:40]} is no command of this program")
+            else:
+                command(rest.strip())
+        except (GomocupError, BoardError, InfoError, OpeningError, RuleError) as error:
+            self._send(f"ERROR {error}")
+        except IllegalAction as error:
+            self._send(f"ERROR {self._why(error)}")
+        self._free = time.monotonic()
+        if self._thought:
+            self._clock.spend(self._free - self._arrived)
+            self._thought = False
+
+    def _collect(self, end: Callable[[list[str]], None]) -> None:
+        self._playing()
+        self._block, self._end_block = [], end
+
+    def _done(self, _: str) -> None:
+        if self._block is None:
+            raise GomocupError("DONE ends a board, and there was none")
+        lines, self._block = self._block, None
+        self._end_block(lines)
+
+    # --- the game ---
+
+    def _start(self, size: str) -> None:
+        side = _integer(size, "START")
+        self._new_game(side, side)
+
+    def _rect_start(self, sides: str) -> None:
+        match = _NUMBERS.fullmatch(sides)
+        if match is None or match[3]:
+            raise GomocupError("RECTSTART needs a width and a height, such as 20,15")
+        self._new_game(int(match[1]), int(match[2]))
+
+    def _new_game(self, width: int, height: int) -> None:
+        """Forget everything but what `INFO` said since the last game."""
+        if not all(MIN_SIDE <= side <= MAX_SIDE for side in (width, height)):
+            raise GomocupError(f"a board has {MIN_SIDE} to {MAX_SIDE} points a side")
+        info = Info()
+        for key, value in self._news:
+            info.set(key, value)
+        game = self._find_game(info.rule, width, height)
+        self._info, self._clock = info, info.clock()
+        self._set_game(game)
+        self._send("OK")
+
+    def _find_game(self, rule: int | None, width: int, height: int) -> Game:
+        try:
+            if rule is None:
+                rules, opening = self._repertoire.on_board(width, height, self._default)
+            else:
+                # Yixin-Board's number of renju is the specification's of continuous games.
+                number = 4 if rule == 2 and self._yixin else rule
+                rules, opening = self._repertoire.gomocup(number, width, height)
+        except UnknownGameError as error:
+            raise GomocupError(str(error)) from error
+        # The protocol has no passes.
+        return without_passes(rules), opening
+
+    def _set_game(self, game: Game) -> None:
+        player = self._new_player(*game)
+        player.limit_memory(self._info.memory())
+        player.reset(empty_board(game))
+        player.warm_up()
+        self._game, self._player = game, player
+
+    def _restart(self, _: str) -> None:
+        player, game = self._playing()
+        player.reset(empty_board(game))
+        player.forget()
+        self._info.time_left = None
+        self._clock = self._info.clock()
+        self._send("OK")
+
+    def _playing(self) -> tuple[Player, Game]:
+        self._news.clear()
+        if self._player is None or self._game is None:
+            raise GomocupError("no game has been started; send START first")
+        return self._player, self._game
+
+    def _begin(self, _: str) -> None:
+        player, _game = self._playing()
+        if player.position.board.any():
+            raise GomocupError("BEGIN is for an empty board; send RESTART first, or TURN")
+        self._reply()
+
+    def _turn(self, point: str) -> None:
+        player, _ = self._playing()
+        player.play(self._point(point))
+        self._reply()
+
+    def _play(self, point: str) -> None:
+        player, _ = self._playing()
+        action = self._point(point)
+        player.play(action)
+        self._send(self._name(action))
+
+    def _take_back(self, point: str) -> None:
+        player, game = self._playing()
+        action = self._point(point)
+        position = player.position
+        if position.actions:
+            if position.actions[-1] != action:
+                raise GomocupError(f"{point} is not the last move")
+            player.undo()
+        else:
+            player.reset(without_stone(position, game, action))
+        self._send("OK")
+
+    def _board(self, lines: list[str]) -> None:
+        self._set_board(lines)
+        self._reply()
+
+    def _set_board(self, lines: list[str]) -> None:
+        player, game = self._playing()
+        fields = [self._field(line) for line in lines]
+        stones = [(point, field) for point, field in fields if field != NOBODY]
+        position = read_board(game, stones, self._name)
+        fouls = position.forbidden()
+        for point, field in fields:
+            if field == NOBODY and point not in fouls:
+                raise GomocupError(
+                    f"{self._name(point)},3: is not a point forbidden to Black, and stones that"
+                    " are nobody's belong to continuous games, which this bot does not know"
+                )
+        player.reset(position)
+
+    def _field(self, line: str) -> tuple[int, int]:
+        match = _NUMBERS.fullmatch(line)
+        if match is None or match[3] is None or int(match[3]) not in (OWN, OPPONENT, NOBODY):
+            raise GomocupError(f"{line[:40]!r} is no line of a board, such as 10,10,1")
+        return self._point(f"{match[1]},{match[2]}"), int(match[3])
+
+    # --- thinking ---
+
+    def _reply(self) -> None:
+        """Answer with the move of who is to play."""
+        player, _ = self._playing()
+        action = self._think(1)
+        if self.closed:
+            return
+        if self._info.suggest:
+            self._send(f"SUGGEST {self._name(action)}")
+            return
+        player.play(action)
+        self._send(self._name(action))
+
+    def _think(self, to_come: int, lines: int = 1) -> int:
+        """Choose an action, of so many that share the time of this answer."""
+        player, _ = self._playing()
+        if player.position.outcome is not None:
+            raise GomocupError(f"the game is over: {str(player.position).splitlines()[-1]}")
+        began = time.monotonic()
+        report = LiveReport(player, self._name, self._info.show_detail, lines)
+        self._send_all(report.first())
+        watch = self._watch(report)
+        action = player.choose(self._limit(player, began, to_come), watch)
+        self._thought = True
+        if self._lines is not None and self._lines.urgent_at is not None:
+            self.closed = True
+        else:
+            self._send_all(report.at_end())
+        return action
+
+    def _limit(self, player: Player, now: float, to_come: int) -> Limit:
+        nodes = self._info.max_node
+        limit = player.limit_by(self._clock, self._arrived, nodes if nodes > 0 else None)
+        if limit.until is None or to_come == 1:
+            return limit
+        return Limit(simulations=limit.simulations, until=now + (limit.until - now) / to_come)
+
+    def _watch(self, report: LiveReport) -> Callable[[], bool]:
+        """Reports, and ends the search for END, YXSTOP and limits that are said meanwhile."""
+        until: float | None = None
+
+        def watch() -> bool:
+            nonlocal until
+            self._send_all(report.while_searching())
+            if self._lines is None:
+                return False
+            if self._lines.urgent_at is not None:
+                return True
+            while (line := self._lines.peek()) is not None and _is_limit(line):
+                self._lines.take()
+                self.handle_info(line.text)
+                assert self._player is not None
+                until = self._player.limit_by(self._clock, self._arrived).until
+            late = until is not None and time.monotonic() >= until
+            return late or (line is not None and line.text.strip().upper() in ("YXSTOP", "STOP"))
+
+        return watch
+
+    def _send_all(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._send(line)
+
+    # --- information ---
+
+    def handle_info(self, text: str) -> None:
+        """An `INFO` line that limits time, which may come while the bot thinks."""
+        try:
+            self._take_info(text.strip().partition(" ")[2].strip())
+        except (GomocupError, InfoError) as error:
+            self._send(f"ERROR {error}")
+
+    def _take_info(self, text: str) -> None:
+        key, _, value = text.partition(" ")
+        key, value = key.lower(), value.strip()
+        if key == "evaluate":
+            self._evaluate(value)
+            return
+        rule, memory = self._info.rule, self._info.memory()
+        self._yixin |= key == "show_detail"
+        self._info.set(key, value)
+        if key == "rule":
+            self._change_rule(rule)
+        self._change_clock(key)
+        if self._player is not None and self._info.memory() != memory:
+            self._player.limit_memory(self._info.memory())
+        self._news.append((key, value))
+
+    def _change_clock(self, key: str) -> None:
+        """Take one limit over; what has been used up of another stays so."""
+        said = self._info.clock()
+        if key == "timeout_turn":
+            self._clock.move = said.move
+        elif key == "time_increment":
+            self._clock.increment = said.increment
+        elif key in ("timeout_match", "time_left"):
+            self._clock.left = said.left
+
+    def _change_rule(self, previous: int | None) -> None:
+        """Go on by another rule; before the first move only, as managers do."""
+        if self._game is None or self._player is None:
+            return
+        rules, position = self._game[0], self._player.position
+        try:
+            game = self._find_game(self._info.rule, rules.width, rules.height)
+            if game == self._game:
+                return
+            if position.board.any():
+                raise GomocupError("the rule cannot change during a game; send RESTART first")
+        except GomocupError:
+            self._info.rule = previous
+            raise
+        self._set_game(game)
+
+    def _evaluate(self, point: str) -> None:
+        player, _ = self._playing()
+        action = self._point(point)
+        try:
+            result = player.result()
+            index = result.actions.tolist().index(action)
+        except ValueError:
+            self._send(f"MESSAGE {self._name(action)}: not searched")
+            return
+        self._send(
+            f"MESSAGE {self._name(action)}: prior {100 * float(result.priors[index]):.1f}%,"
+            f" {int(result.visits[index])} visits, wins {50 * (1 + float(result.q[index])):.1f}%"
+        )
+
+    def _about(self, _: str) -> None:
+        self._send(
+            f'name="narabe", version="{self._version}", author="the narabe authors", country="-"'
+        )
+
+    def _end(self, _: str) -> None:
+        self.closed = True
+
+    # --- what Yixin-Board sends besides ---
+
+    def _n_best(self, number: str) -> None:
+        lines = max(1, _integer(number, "YXNBEST"))
+        player, _ = self._playing()
+        action = self._think(1, lines)
+        if not self.closed:
+            player.play(action)
+            self._send(self._name(action))
+
+    def _show_forbidden(self, _: str) -> None:
+        player, _game = self._playing()
+        pairs = (self._name(point).split(",") for point in sorted(player.position.forbidden()))
+        self._send("FORBID " + "".join(f"{int(x):02}{int(y):02}" for x, y in pairs) + ".")
+
+    def _show_info(self, _: str) -> None:
+        self._yixin = True
+        self._send("MESSAGE INFO MAX_THREAD_NUM 1")
+        self._send("MESSAGE INFO MAX_HASH_SIZE 20")
+
+    def _clear_hash(self, _: str) -> None:
+        if self._player is not None:
+            self._player.forget()
+
+    def _draw(self, _: str) -> None:
+        player, _game = self._playing()
+        if player.position.outcome is not None:
+            raise GomocupError("the game is over")
+        limit = player.limit_by(self._clock, self._arrived)
+        accepted = player.accepts_draw(player.position.seat, limit)
+        self._send(f"MESSAGE DRAW {'ACCEPT' if accepted else 'REJECT'}")
+
+    # --- openings ---
+
+    def _openings(self) -> Openings:
+        player, game = self._playing()
+        return Openings(player, game[0], self._decide, self._name)
+
+    def _decide(self, to_come: int) -> int:
+        action = self._think(to_come)
+        assert self._player is not None
+        self._player.play(action)
+        return action
+
+    def _swap2board(self, lines: list[str]) -> None:
+        answer = self._openings().swap2board([self._stone(line) for line in lines])
+        if not self.closed:
+            self._send(answer)
+
+    def _swap2_step(self, step: int) -> Callable[[str], None]:
+        def run(_: str) -> None:
+            player, _game = self._playing()
+            stones = [] if step == 1 else stones_in_order(player.position)
+            self._tell(self._openings().swap2_step(step, stones))
+
+        return run
+
+    def _soosorv_step(self, step: int) -> Callable[[str], None]:
+        def run(text: str) -> None:
+            number = _integer(text, f"YXSOOSORVSTEP{step}") if step in (4, 5) else 0
+
+            def end(lines: list[str]) -> None:
+                stones = [self._stone(line) for line in lines]
+                self._tell(self._openings().soosorv_step(step, stones, number))
+
+            if step == 1:
+                self._playing()
+                end([])
+            else:
+                self._collect(end)
+
+        return run
+
+    def _tell(self, messages: list[str]) -> None:
+        if not self.closed:
+            self._send_all(f"MESSAGE {message}" for message in messages)
+
+    def _stone(self, line: str) -> int:
+        match = _NUMBERS.fullmatch(line)
+        if match is None:
+            raise GomocupError(f"{line[:40]!r} is no stone, such as 10,10")
+        return self._point(f"{match[1]},{match[2]}")
+
+    # --- points ---
+
+    def _point(self, text: str) -> int:
+        """The action of coordinates: columns from the left and rows from the top, from 0."""
+        _, (rules, _opening) = self._playing()
+        match = _NUMBERS.fullmatch(text)
+        if match is None or match[3]:
+            raise GomocupError(f"{text[:40]!r} is no point, such as 10,10")
+        x, y = int(match[1]), int(match[2])
+        if not (0 <= x < rules.width and 0 <= y < rules.height):
+            raise GomocupError(f"{x},{y} is not on a board of {rules.width}x{rules.height}")
+        return (rules.height - 1 - y) * rules.width + x
+
+    def _name(self, action: int, separator: str = ",") -> str:
+        assert self._game is not None
+        rules = self._game[0]
+        row, x = divmod(action, rules.width)
+        return f"{x}{separator}{rules.height - 1 - row}"
+
+    def _why(self, error: IllegalAction) -> str:
+        assert self._player is not None
+        try:
+            where = self._name(self._player.position.parse_action(error.action))
+        except IllegalAction:
+            where = error.action
+        return f"{where} cannot be played: {error.reason}"
+
+
+def _is_limit(line: Line) -> bool:
+    words = line.text.lower().split()
+    limits = ("timeout_turn", "timeout_match", "time_left", "time_increment")
+    return len(words) == 3 and words[0] == "info" and words[1] in limits
+
+
+def _integer(text: str, command: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise GomocupError(f"{command}: {text[:40]!r} is not an integer") from error

@@ -1,0 +1,147 @@
+"""scripts.play as a process that is treated badly: floods, ends of pipes, ends while it thinks."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+#: Nobody waits so long for an end that should come at once; searches here would take longer.
+PATIENCE = 20
+
+
+class Process:
+    """A bot as a process, on its board of 6x6."""
+
+    def __init__(self, bot: Path, protocol: str, *options: str) -> None:
+        command = [sys.executable, "-m", "scripts.play", str(bot), "--protocol", protocol]
+        self.process = subprocess.Popen(
+            [*command, "--game", "1", *options],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+
+    def send(self, text: str) -> None:
+        self.stdin.write(text.encode())
+        self.stdin.flush()
+
+    def line(self) -> str:
+        return self.stdout.readline().decode()
+
+    def end(self, status: int = 0) -> str:
+        """What it still says; it ends by itself, without a complaint."""
+        said, complaint = self.process.communicate(timeout=PATIENCE)
+        assert complaint == b""
+        assert self.process.returncode == status
+        return (said or b"").decode()
+
+
+LONG = ("--simulations", "unlimited")
+BEGINNINGS = {
+    "gomocup": "START 6\nINFO timeout_turn 600000\nBEGIN\n",
+    "gtp": "boardsize 6\ntime_settings 0 600 1\ngenmove b\n",
+}
+ENDS = {"gomocup": "END\n", "gtp": "quit\n"}
+
+
+@pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
+def test_the_end_comes_at_once_while_the_bot_thinks(exported_bot: Path, protocol: str) -> None:
+    bot = Process(exported_bot, protocol, *LONG)
+    bot.send(BEGINNINGS[protocol])
+    bot.line()
+    time.sleep(0.5)
+    bot.send(ENDS[protocol])
+    bot.end()
+
+
+@pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
+def test_what_was_asked_before_the_input_ended_is_answered(
+    exported_bot: Path, protocol: str
+) -> None:
+    bot = Process(exported_bot, protocol)
+    bot.send(BEGINNINGS[protocol].rstrip("\n"))
+    bot.stdin.close()
+    bot.process.stdin = None
+    answers = bot.end().split()
+    assert answers[0] == {"gomocup": "OK", "gtp": "="}[protocol]
+    assert len(answers) == {"gomocup": 2, "gtp": 4}[protocol]
+
+
+@pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
+def test_nobody_listens(exported_bot: Path, protocol: str) -> None:
+    bot = Process(exported_bot, protocol)
+    bot.stdout.close()
+    bot.process.stdout = None
+    bot.send(BEGINNINGS[protocol])
+    bot.stdin.close()
+    bot.process.stdin = None
+    bot.end(status=1)
+
+
+def test_yxstop_ends_a_search_with_its_move(exported_bot: Path) -> None:
+    bot = Process(exported_bot, "gomocup", *LONG)
+    bot.send(BEGINNINGS["gomocup"])
+    assert bot.line() == "OK\n"
+    time.sleep(0.3)
+    bot.send("YXSTOP\r\n")
+    assert "," in bot.line()
+    bot.send("ABOUT\r\nEND\r\n")
+    assert bot.end().startswith("name=")
+
+
+def test_a_limit_that_is_said_while_the_bot_thinks_holds(exported_bot: Path) -> None:
+    bot = Process(exported_bot, "gomocup", *LONG)
+    bot.send(BEGINNINGS["gomocup"])
+    assert bot.line() == "OK\n"
+    time.sleep(0.3)
+    bot.send("INFO timeout_turn 500\n")
+    assert "," in bot.line()
+    bot.send("END\n")
+    bot.end()
+
+
+def test_a_flood_of_gomocup_commands(exported_bot: Path) -> None:
+    bot = Process(exported_bot, "gomocup", "--simulations", "2")
+    draw = random.Random(1)
+    words = ["START 6", "START 7", "BEGIN", "RESTART", "INFO time_left 100", "BOARD", "DONE", "?"]
+    lines = [
+        draw.choice([*words, *(f"TURN {draw.randrange(7)},{draw.randrange(7)}" for _ in range(9))])
+        for _ in range(1500)
+    ]
+    bot.send("\n".join(lines) + "\nSTART 6\nABOUT\n")
+    bot.stdin.close()
+    bot.process.stdin = None
+    answers = bot.end().splitlines()
+    assert answers[-2] == "OK"
+    assert answers[-1].startswith("name=")
+    known = ("OK", "ERROR ", "UNKNOWN ", *"0123456")
+    assert all(answer.startswith(known) for answer in answers[:-1])
+
+
+def test_a_client_that_asks_for_the_name_only_loads_no_network(exported_bot: Path) -> None:
+    script = (
+        "import sys\nfrom scripts.play import main\nstatus = main(sys.argv[1:])\n"
+        "sys.exit(status or ('onnxruntime' in sys.modules))"
+    )
+    for protocol, question in (("gomocup", "ABOUT\nEND\n"), ("gtp", "name\nversion\nquit\n")):
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(exported_bot), "--protocol", protocol],
+            cwd=ROOT,
+            input=question,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "testing-v000003" in done.stdout
+        assert time.monotonic() - began < 10, "mostly a third of a second"
