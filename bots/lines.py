@@ -53,6 +53,11 @@ class Lines:
         """The next line if it is there already; it stays."""
         return self._waiting[0] if self._waiting else None
 
+    def wait(self) -> None:
+        """Wait until a line is there or the stream has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+
     @property
     def ended(self) -> bool:
         """Whether nothing is waiting and nothing more will come."""

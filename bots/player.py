@@ -16,7 +16,8 @@ from engine.search import SearchConfig, SearchResult, choose
 
 #: Simulations of a player that time alone limits: more than any machine makes in a move.
 UNLIMITED = 1 << 30
-#: Room for such a player's tree, in nodes, where nothing says how much memory there is.
+#: Room for a tree, in nodes, where nothing says how much memory there is: for searches that only
+#: time or the other side ends. What is not used costs nothing.
 NODES = 400_000
 #: Seconds that it takes for a move where nothing limits its time either.
 SECONDS = 5.0
@@ -88,6 +89,9 @@ class Player:
     def _make_tree(self, memory: int | None) -> Tree:
         height, width = self._canvas
         config, cache = self._config, CACHE_MIB
+        if not config.arena_nodes:
+            nodes = NODES if config.simulations >= UNLIMITED else max(config.nodes, NODES)
+            config = dataclasses.replace(config, arena_nodes=nodes)
         if memory is not None:
             cache = min(cache, memory >> 22)
         # A tree takes two arenas, the second one for what is kept of the first.
@@ -289,4 +293,4 @@ def _goes_on(earlier: Position, later: Position) -> bool:
 
 def unlimited(config: SearchConfig) -> SearchConfig:
     """The same search, limited by time alone."""
-    return dataclasses.replace(config, simulations=UNLIMITED, arena_nodes=NODES)
+    return dataclasses.replace(config, simulations=UNLIMITED, arena_nodes=0)

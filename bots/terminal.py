@@ -1,7 +1,9 @@
 """A game at the terminal: people at some of the seats, the player at the others."""
 
+import time
 from collections.abc import Callable, Collection
 
+from bots.clock import Clock
 from bots.player import Player
 from engine import IllegalAction, Position
 from engine.search import SearchResult
@@ -33,18 +35,24 @@ def play_at_terminal(
             except EOFError:
                 say("")
                 return
-        else:
-            _player_acts(player, say)
+        elif not _player_acts(player, say):
+            return
     say(f"\n{player.position}")
 
 
-def _player_acts(player: Player, say: Callable[[str], None]) -> None:
+def _player_acts(player: Player, say: Callable[[str], None]) -> bool:
+    """The player moves; False when it gives up instead."""
     position = player.position
     seat, colour = position.seat, position.to_play
-    result = player.think()
-    action = player.choose()
+    limit = player.limit_by(Clock(), time.monotonic())
+    result = player.think(limit)
+    action = player.choose(limit)
+    if player.resigns():
+        say(f"{seat} ({colour}) resigns  {_judgement(result)}")
+        return False
     say(f"{seat} ({colour}): {position.action_name(action)}  {_judgement(result)}")
     player.play(action)
+    return True
 
 
 def _person_acts(
@@ -62,7 +70,7 @@ def _person_acts(
     elif word == "legal":
         say(" ".join(_legal(player.position)))
     elif word == "hint":
-        result = player.think()
+        result = player.think(player.limit_by(Clock(), time.monotonic()))
         say(f"{player.position.action_name(result.action)}  {_judgement(result)}")
     elif word == "undo":
         _take_back(player, humans, say)

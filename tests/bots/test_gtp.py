@@ -1,13 +1,25 @@
 """GTP: the conversation, without any search behind it."""
 
+import functools
 import io
 import json
+import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from bots.gtp import COLUMNS, GtpError, GtpSession, parse_vertex, vertex_name
-from engine import Ply, Position, RuleSet
+from bots.gtp import GtpSession
+from bots.gtp_vertex import COLUMNS, GtpError, parse_vertex, vertex_name
+from bots.player import Limit, Player, Watch
+from bots.repertoire import Game
+from engine import Position, RuleSet
+from engine.evaluators import HashEvaluator
+from engine.search import SearchConfig
+from tests.bots.talk import new_player
 
 GAMES = [
     (RuleSet.preset("gomoku", size=9), "none"),
@@ -18,29 +30,32 @@ GAMES = [
 ]
 
 
-class FirstLegal:
-    """Stands in for a `Player`: always chooses the legal action with the lowest index."""
+class FirstLegal(Player):
+    """Always chooses the legal action with the lowest index."""
 
     def __init__(self, rules: RuleSet, opening: str) -> None:
-        self.position = Position(rules, opening)
+        super().__init__(
+            HashEvaluator(),
+            SearchConfig(simulations=8),
+            Position(rules, opening),
+            height=rules.height,
+            width=rules.width,
+        )
 
-    def play(self, action: int) -> Ply:
-        return self.position.play(action)
-
-    def undo(self) -> None:
-        if not self.position.actions:
-            raise ValueError("there is nothing to undo")
-        self.position.undo()
-
-    def choose(self) -> int:
+    def choose(self, limit: Limit | None = None, watch: Watch | None = None) -> int:
         return int(self.position.legal_actions()[0])
 
 
 class Conversation:
     """A session with commands sent one by one; `game` is the index of the game to play."""
 
-    def __init__(self, game: int = 0) -> None:
-        self.session = GtpSession("stub", GAMES, FirstLegal)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        game: int = 0,
+        games: list[Game] | None = None,
+        factory: Callable[[RuleSet, str], Player] = FirstLegal,
+    ) -> None:
+        self.session = GtpSession("stub", games or GAMES, factory)
         self.ok(f"narabe-game {game}")
 
     def ok(self, command: str) -> str:
@@ -88,7 +103,7 @@ def test_administration() -> None:
 
 
 def test_ids_comments_and_control_characters() -> None:
-    answer = GtpSession("stub", GAMES, FirstLegal).answer  # type: ignore[arg-type]
+    answer = GtpSession("stub", GAMES, FirstLegal).answer
     assert answer("7 protocol_version") == "=7 2\n\n"
     assert answer("8 undefined\r\n") == "?8 unknown command\n\n"
     assert answer("\tplay\tblack  D4\x07 # the first stone\r\n") == "= \n\n"
@@ -103,7 +118,10 @@ def test_ids_comments_and_control_characters() -> None:
         "play", "play black", "play black D4 E4", "play D4 black", "play green D4", "play black I4",
         "play black black", "genmove", "genmove blue", "boardsize", "boardsize x", "boardsize -9",
         "boardsize 9 9", "komi", "komi much", "known_command", "narabe-game x", "quit now",
-        "boardsize 99999999999999999999", "time_left black",
+        "boardsize 99999999999999999999", "time_left black", "time_left black x 0",
+        "time_settings 1 2", "time_settings x 1 1", "time_settings 1 1 1.5", "gogui-setup b",
+        "gogui-setup_player x", "gogui-play_sequence b A1 w", "kata-analyze b 10 x",
+        "lz-analyze interval x", "narabe-draw green", "narabe-why b",
     ],
 )  # fmt: skip
 def test_malformed_commands(command: str) -> None:
@@ -120,10 +138,12 @@ def test_a_game_to_its_end() -> None:
         gtp.ok(f"play w {column}9")
     assert gtp.ok("reg_genmove b") == "E1"
     assert gtp.ok("genmove B") == "E1"
-    assert gtp.ok("final_score") == "B+1"
+    assert gtp.ok("final_score") == "B+"
     result = {"winner_seat": "A", "winner_colour": "black", "reason": "line"}
     assert gtp.state()["result"] == result
-    assert gtp.fails("play white E9") == "illegal move: game-over"
+    assert gtp.fails("play white E9") == "illegal move"
+    assert gtp.ok("gogui-rules_legal_moves") == ""
+    assert gtp.ok("gogui-rules_final_result") == "black (seat A) wins (line)"
     assert gtp.ok("genmove white") == "resign"
     assert gtp.ok("genmove black") == "pass"
     gtp.ok("undo")
@@ -145,11 +165,16 @@ def test_illegal_moves_change_nothing() -> None:
     gtp = Conversation()
     gtp.ok("play black D4")
     before = gtp.state()
-    assert gtp.fails("play white D4") == "illegal move: occupied"
-    assert gtp.fails("play white K1") == "illegal move: off-board"
-    assert gtp.fails("play white pass") == "illegal move: not-in-this-phase"
-    assert gtp.fails("play black E5").startswith("illegal move: it is the turn of white")
-    assert gtp.fails("genmove black").startswith("illegal move: it is the turn of white")
+    for move, reason in (
+        ("white D4", "occupied"),
+        ("white K1", "off-board"),
+        ("white pass", "not-in-this-phase"),
+        ("black D4", "it is the turn of white"),
+        ("white E5", "legal"),
+    ):
+        assert gtp.ok(f"narabe-why {move}") == reason
+        if reason != "legal":
+            assert gtp.fails(f"play {move}") == "illegal move"
     assert gtp.state() == before
 
 
@@ -157,9 +182,15 @@ def test_the_board_is_chosen_by_its_size() -> None:
     gtp = Conversation()
     gtp.ok("boardsize 5")
     assert (gtp.state()["game"], gtp.state()["width"]) == ("irensei", 5)
-    assert gtp.fails("boardsize 19") == "unacceptable size"
-    assert gtp.fails("boardsize 4") == "unacceptable size"
+    assert gtp.fails("boardsize 19").startswith("unacceptable size: ")
+    assert "larger than 10x10" in gtp.fails("boardsize 11")
+    assert gtp.fails("boardsize 2").startswith("unacceptable size: ")
     assert gtp.state()["width"] == 5
+    gtp.ok("boardsize 8")
+    state = gtp.state()
+    assert (state["game"], state["width"]) == ("irensei", 8), "the game at hand, resized"
+    gtp.ok("narabe-game 0")
+    assert "no room for 5" in gtp.fails("boardsize 4")
     assert gtp.ok("narabe-games").split("\n")[2:4] == ["2 mnk 4x3 none", "3 gomoku 10x10 swap-2"]
     gtp.ok("narabe-game 2")
     assert (gtp.state()["width"], gtp.state()["height"]) == (4, 3)
@@ -187,8 +218,8 @@ def test_choices_of_an_opening() -> None:
     assert (state["choice"], state["seat"], state["phase"]) == (True, "B", "choose-or-more")
     assert gtp.ok("narabe-legal") == "black white more"
     assert gtp.fails("genmove white").startswith("the opening asks for a choice")
-    assert gtp.fails("play white A1") == "illegal move: not-in-this-phase"
-    assert gtp.fails("narabe-choose 7") == "illegal move: not-in-this-phase"
+    assert gtp.fails("play white A1") == "illegal move"
+    assert gtp.fails("narabe-choose 7") == "illegal move"
     assert gtp.fails("narabe-choose red").startswith("syntax error")
     assert gtp.ok("narabe-choose more") == "more"
     assert gtp.state()["seat"] == "B"
@@ -204,7 +235,7 @@ def test_a_pass_that_belongs_to_an_opening_is_a_move() -> None:
     assert "pass" in gtp.ok("narabe-legal").split()
     gtp.ok("play white pass")
     assert gtp.state()["phase"] == "no-token-1"
-    assert gtp.fails("play white pass") == "illegal move: not-in-this-phase"
+    assert gtp.fails("play white pass") == "illegal move"
 
 
 def test_serving_ends_with_quit_or_the_input() -> None:
@@ -213,5 +244,237 @@ def test_serving_ends_with_quit_or_the_input() -> None:
         (b"name\n\xff\n", b"= narabe\n\n? unknown command\n\n"),
     ):
         output = io.BytesIO()
-        GtpSession("stub", GAMES, FirstLegal).serve(io.BytesIO(lines), output)  # type: ignore[arg-type]
+        GtpSession("stub", GAMES, FirstLegal).serve(io.BytesIO(lines), output)
         assert output.getvalue() == answers
+
+
+def test_stones_out_of_turn_are_a_set_up() -> None:
+    gtp = Conversation(1)
+    for move in ("b A1", "b B1", "b C2", "w A3", "w B3", "w C3", "b E5"):
+        gtp.ok(f"play {move}")
+    state = gtp.state()
+    assert (state["colour"], state["ply"], state["result"]) == ("white", 1, None)
+    board = gtp.ok("gogui-rules_board").split("\n")
+    assert board == [". . . . X", ". . . . .", "O O O . .", ". . X . .", "X X . . ."]
+    assert gtp.fails("play b B1") == "illegal move"
+    for _ in range(7):
+        gtp.ok("undo")
+    assert gtp.state()["ply"] == 0
+    assert "X" not in gtp.ok("gogui-rules_board")
+    assert gtp.fails("undo") == "cannot undo"
+
+
+def test_a_set_up_leaves_no_boards_that_must_not_come_again() -> None:
+    """Stones of a ko in scan order: after them, taking and taking back is banned as ever."""
+    games: list[Game] = [(RuleSet.preset("irensei", size=7, line_length=5, gutter=1), "none")]
+    gtp = Conversation(games=games)
+    # Row by row: White's stone at C3 can be taken at D3, and Black's there be taken back.
+    for move in ("b C2", "w D2", "b B3", "w C3", "w E3", "b C4", "w D4"):
+        gtp.ok(f"play {move}")
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+    gtp.ok("play b D3")
+    assert "C3" not in gtp.ok("gogui-rules_legal_moves").split()
+    assert gtp.ok("narabe-why w C3") == "superko"
+    gtp.ok("play w G7")
+    gtp.ok("play b A7")
+    gtp.ok("play w C3")
+    assert gtp.ok("narabe-why b D3") == "superko"
+
+
+def test_genmove_for_the_other_colour() -> None:
+    gtp = Conversation()
+    assert gtp.ok("genmove w") == "A1"
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+    gtp.ok("undo")
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+    assert gtp.fails("undo") == "cannot undo"
+    assert gtp.ok("reg_genmove w") == "A1"
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+
+
+def test_goguis_set_up() -> None:
+    gtp = Conversation()
+    gtp.ok("gogui-setup b A1 b B1 w C3")
+    assert gtp.state()["colour"] == "black"
+    gtp.ok("gogui-setup_player w")
+    assert gtp.state()["colour"] == "white"
+    gtp.ok("gogui-play_sequence w D4 b E5")
+    assert gtp.ok("gogui-rules_board").count("X") == 3
+    assert gtp.fails("gogui-setup b A1") == "illegal move"
+    for x in "FGH":
+        gtp.ok(f"play w {x}9")
+    assert gtp.ok("gogui-setup") == ""
+
+
+def test_captures_and_switches_are_on_the_board() -> None:
+    games: list[Game] = [
+        (RuleSet.preset("irensei", size=5, line_length=4, gutter=0), "none"),
+        (RuleSet.preset("connect-go", size=5, line_length=4), "none"),
+    ]
+    for game, corner in ((0, "."), (1, "X")):
+        gtp = Conversation(game, games)
+        for move in ("b B1", "w A1", "b A2"):
+            gtp.ok(f"play {move}")
+        assert gtp.ok("gogui-rules_board").split("\n")[-1].startswith(corner)
+
+
+def test_goguis_rules() -> None:
+    gtp = Conversation()
+    assert gtp.ok("gogui-rules_game_id") == "gomoku"
+    assert gtp.ok("gogui-rules_board_size") == "9"
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+    assert len(gtp.ok("gogui-rules_legal_moves").split()) == 81
+    assert "to place" in gtp.ok("gogui-rules_final_result")
+    assert Conversation(1).ok("gogui-rules_legal_moves").split()[-1] == "pass"
+    assert Conversation(2).fails("gogui-rules_board_size").startswith("the board is not square")
+
+
+def test_goguis_analyze_commands() -> None:
+    gtp = Conversation()
+    commands = [line.split("/") for line in gtp.ok("gogui-analyze_commands").split("\n")]
+    for kind, _, command in commands:
+        assert kind in ("gfx", "var", "plist", "string")
+        assert gtp.ok(f"known_command {command}") == "true"
+    gtp.ok("play b E5")
+    influence, text = gtp.ok("narabe-policy").split("\n")
+    assert influence.startswith("INFLUENCE ")
+    assert text.startswith("TEXT white: ")
+    weights = [float(weight) for weight in influence.split()[2::2]]
+    assert all(-1 <= weight <= 0 for weight in weights), "White's are negative"
+    assert gtp.ok("narabe-visits").startswith("INFLUENCE ")
+    assert re.match(r"LABEL [A-J]\d \d+", gtp.ok("narabe-values"))
+    assert re.fullmatch(r"[A-J]\d( [A-J]\d)*", gtp.ok("narabe-line"))
+    assert gtp.ok("narabe-forbidden") == gtp.ok("narabe-winning") == ""
+
+
+def test_forbidden_and_winning_points() -> None:
+    gtp = Conversation(games=[(RuleSet.preset("renju"), "none")])
+    for vertex in ("H10", "A15", "H9", "C15", "F8", "E15", "G8", "G15"):
+        gtp.ok(f"play {'b' if vertex[1:] != '15' else 'w'} {vertex}")
+    assert gtp.ok("narabe-forbidden") == "H8"
+    assert gtp.fails("play b H8") == "illegal move"
+    assert gtp.ok("narabe-why b H8") == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        ("lz-analyze 10", r"info move \w+ visits \d+ winrate \d+ prior \d+ lcb -?\d+ order 0 pv "),
+        ("kata-analyze b interval 50 maxmoves 2", r"info move \w+ visits \d+ utility \S+ winrate"),
+        ("kata-analyze W 5", None),
+    ],
+)
+def test_analysis(command: str, pattern: str | None) -> None:
+    gtp = Conversation(factory=new_player)
+    if pattern is None:
+        assert gtp.fails(command) == "it is the turn of black"
+        return
+    answer = gtp.session.answer(f"7 {command}")
+    assert answer is not None
+    first, line, *rest = answer.split("\n")
+    assert first == "=7"
+    assert rest == ["", ""]
+    assert re.match(pattern, line)
+    if "maxmoves 2" in command:
+        assert line.count("info move") <= 2
+
+
+def test_analysis_goes_on_until_a_line_comes() -> None:
+    class Slowly(io.RawIOBase):
+        """Sends the second part after a while."""
+
+        parts = (b"1 kata-analyze 5\n", b"\n2 name\n", b"3 lz-analyze 5\n", b"")
+
+        def __init__(self) -> None:
+            self.sent = iter(self.parts)
+
+        def read(self, _: int = -1) -> bytes:
+            part = next(self.sent)
+            time.sleep(0.0 if part == self.parts[0] else 0.4)
+            return part
+
+    output = io.BytesIO()
+    GtpSession("stub", GAMES, new_player).serve(Slowly(), output)  # type: ignore[arg-type]
+    answers = output.getvalue().decode().split("\n\n")
+    assert [answer.split("\n")[0] for answer in answers[:3]] == ["=1", "=2 narabe", "=3"]
+    reports = answers[0].split("\n")[1:]
+    assert len(reports) > 2, "several times in that while"
+    assert all(report.startswith("info move") for report in reports)
+    assert answers[3] == ""
+
+
+def test_a_bot_that_gives_up() -> None:
+    factory = functools.partial(new_player, resign=0.5, simulations=400)
+    gtp = Conversation(factory=factory)
+    gtp.ok("gogui-setup b D5 b E5 b F5 b G5 w A1 w A3 w A9")
+    gtp.ok("gogui-setup_player w")
+    assert gtp.ok("genmove w") == "resign"
+    assert gtp.state()["ply"] == 0
+    assert gtp.ok("narabe-draw b") == "decline"
+    assert gtp.ok("narabe-draw w") == "accept"
+
+
+def test_time_is_kept() -> None:
+    factory = functools.partial(new_player, simulations=1 << 20)
+    for commands, seconds in (
+        ("time_settings 0 1 2", (0.1, 0.8)),
+        ("time_settings 5 0 0", (0.1, 0.8)),
+        ("time_settings 600 0 0\ntime_left b 1 5", (0.03, 0.6)),
+        ("time_settings 0 0 0", (0.0, 0.3)),
+    ):
+        gtp = Conversation(factory=factory)
+        for command in commands.split("\n"):
+            gtp.ok(command)
+        began = time.monotonic()
+        gtp.ok("genmove b")
+        assert seconds[0] < time.monotonic() - began < seconds[1], commands
+
+
+def test_choices_take_their_time_from_the_clock() -> None:
+    gtp = Conversation(3, factory=functools.partial(new_player, simulations=1 << 20))
+    gtp.ok("time_settings 3 0 0")
+    for colour in "bwb":
+        gtp.ok(f"genmove {colour}")
+    assert gtp.ok("narabe-choose") in ("black", "white", "more")
+
+
+COMMANDS = st.sampled_from(
+    ["play b", "play w", "play", "genmove", "genmove b", "genmove w", "undo", "clear_board",
+     "boardsize 5", "boardsize 6", "boardsize", "narabe-game", "narabe-choose", "reg_genmove b",
+     "gogui-setup b", "gogui-setup_player", "gogui-play_sequence w", "lz-analyze", "kata-analyze b",
+     "final_score", "showboard", "narabe-state", "time_left b 0", "time_settings 0 1",
+     "narabe-why w", "narabe-line", "narabe-policy", "narabe-values", "narabe-draw b",
+     "gogui-rules_legal_moves"]
+)  # fmt: skip
+ARGUMENTS = st.one_of(
+    st.just(""),
+    st.integers(-2, 12).map(str),
+    st.tuples(st.sampled_from("ABCDEFGIZ"), st.integers(0, 7)).map(lambda p: f"{p[0]}{p[1]}"),
+    st.sampled_from(["pass", "black", "more", "b A1 w B2", "w", "#", "\t"]),
+    st.text(max_size=15),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(COMMANDS, ARGUMENTS).map(" ".join) | st.text(max_size=30), max_size=25))
+def test_nothing_that_is_sent_breaks_the_session(lines: list[str]) -> None:
+    games: list[Game] = [
+        (RuleSet.preset("gomoku", size=6, line_length=4), "swap-2"),
+        (RuleSet.preset("irensei", size=5, line_length=4, gutter=0), "none"),
+    ]
+    session = GtpSession("stub", games, functools.partial(new_player, simulations=2))
+
+    def key() -> object:
+        position = session._position
+        return position.key, position.actions, position.rules
+
+    for line in lines:
+        if line.split("#")[0].split()[-1:] == ["quit"]:
+            continue
+        before = key()
+        answer = session.answer(line)
+        assert answer is None or (answer[0] in "=?" and answer.endswith("\n\n"))
+        assert answer is None or "\n\n" not in answer[:-2]
+        if answer is not None and answer[0] == "?" and "sequence" not in line:
+            assert key() == before, (line, answer)
+    assert session.answer("1 protocol_version") == "=1 2\n\n"

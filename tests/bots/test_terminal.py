@@ -95,3 +95,21 @@ def test_words_that_an_opening_allows_are_listed() -> None:
     assert "B (white) black or white: " in terminal.text.replace(" or black", " black")
     assert position.phase == "play"
     assert position.seat == "B"
+
+
+def test_a_player_that_gives_up() -> None:
+    rules = RuleSet.preset("mnk")
+    player = Player(
+        UniformEvaluator(),
+        SearchConfig(simulations=200),
+        Position(rules),
+        height=3,
+        width=3,
+        resign=0.9,
+    )
+    for action in ("a1", "b1", "c3", "c1"):
+        player.play(action)
+    terminal = Terminal("a3")
+    play_at_terminal(player, "A", terminal.ask, terminal.said.append)
+    assert terminal.said[-1].startswith("B (white) resigns")
+    assert player.position.ply == 5

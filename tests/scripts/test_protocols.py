@@ -127,6 +127,53 @@ def test_a_flood_of_gomocup_commands(exported_bot: Path) -> None:
     assert all(answer.startswith(known) for answer in answers[:-1])
 
 
+def test_a_flood_of_gtp_commands_is_answered_in_order(exported_bot: Path) -> None:
+    bot = Process(exported_bot, "gtp", "--simulations", "2")
+    draw = random.Random(2)
+    words = ["genmove b", "genmove w", "undo", "clear_board", "boardsize 6", "boardsize 7", "x",
+             "play", "lz-analyze 1", "kata-analyze 1", "showboard", "narabe-choose"]  # fmt: skip
+    lines = [
+        draw.choice(
+            [*words, *(f"play {c} {draw.choice('ABCDEFI')}{n}" for n in "123" for c in "bw")]
+        )
+        for _ in range(600)
+    ]
+    bot.send("".join(f"{number} {line}\n" for number, line in enumerate(lines)) + "7000 name\n")
+    bot.stdin.close()
+    bot.process.stdin = None
+    answers = bot.end().split("\n\n")
+    assert [answer.split()[0][1:] for answer in answers[:-1]] == [*map(str, range(600)), "7000"]
+    assert answers[-2:] == ["=7000 narabe", ""]
+
+
+def test_an_analysis_ends_with_any_line(exported_bot: Path) -> None:
+    bot = Process(exported_bot, "gtp")
+    bot.send("1 boardsize 6\n2 lz-analyze 5\n")
+    assert [bot.line() for _ in range(3)] == ["=1 \n", "\n", "=2\n"]
+    assert bot.line().startswith("info move ")
+    bot.send("\n")
+    while (line := bot.line()).startswith("info move "):
+        pass
+    assert line == "\n"
+    bot.send("3 kata-analyze 5\n")
+    assert bot.line() == "=3\n"
+    bot.send("4 quit\n")
+    assert bot.end().endswith("\n\n=4 \n\n")
+
+
+def test_a_seed_repeats_a_bot_exactly(exported_bot: Path) -> None:
+    script = "boardsize 6\ntime_settings 0 1 50\n" + "genmove b\ngenmove w\n" * 2
+    games = []
+    for seed in ("1", "1", "2", "3", "4"):
+        bot = Process(exported_bot, "gtp", "--seed", seed, "--temperature", "1")
+        bot.send(script)
+        bot.stdin.close()
+        bot.process.stdin = None
+        games.append(bot.end())
+    assert games[0] == games[1]
+    assert len(set(games)) > 1
+
+
 def test_a_client_that_asks_for_the_name_only_loads_no_network(exported_bot: Path) -> None:
     script = (
         "import sys\nfrom scripts.play import main\nstatus = main(sys.argv[1:])\n"
