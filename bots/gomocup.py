@@ -26,13 +26,25 @@ from bots.gomocup_board import (
 from bots.gomocup_info import Info, InfoError
 from bots.gomocup_openings import OpeningError, Openings
 from bots.lines import Line, Lines
-from bots.player import Limit, Player
+from bots.player import READING, Limit, Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
-from bots.yixin import LiveReport
-from engine import IllegalAction, RuleError, RuleSet
+from bots.state import state_line
+from bots.yixin import DETAIL, LiveReport
+from engine import OPTIONS, IllegalAction, Position, RuleError, RuleSet
 
 #: Boards that `START` may ask for.
 MIN_SIDE, MAX_SIDE = 5, 25
+
+HELP = (
+    "Beyond the specification; docs/gomocup.md tells more.",
+    "NARABE_OPENING name: begins an opening, such as swap-1st or taraguchi-10",
+    "NARABE_GO: the bot decides next; answers x,y or a word: black white more pass 1..12",
+    "NARABE_TELL x,y or word: the other side's decision",
+    "NARABE_STATE: the game as JSON",
+    "INFO suggest 1: moves come as SUGGEST and wait for PLAY",
+    "yxboard yxnbest yxstop yxshowforbid yxhashclear yxdraw yxshowinfo: as Yixin-Board sends them",
+    "yxswap2step1..3 yxsoosorvstep1..6: its openings",
+)
 
 _NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?")
 
@@ -92,6 +104,11 @@ class GomocupSession:
             "YXSHOWINFO": self._show_info,
             "YXHASHCLEAR": self._clear_hash,
             "YXDRAW": self._draw,
+            "HELP": self._help,
+            "NARABE_OPENING": self._opening,
+            "NARABE_GO": self._go,
+            "NARABE_TELL": self._tell_action,
+            "NARABE_STATE": self._state,
         }
         for step in (1, 2, 3):
             self._commands[f"YXSWAP2STEP{step}"] = self._swap2_step(step)
@@ -297,6 +314,8 @@ class GomocupSession:
     def _limit(self, player: Player, now: float, to_come: int) -> Limit:
         nodes = self._info.max_node
         limit = player.limit_by(self._clock, self._arrived, nodes if nodes > 0 else None)
+        if limit.until is not None and self._info.show_detail & DETAIL:
+            limit = Limit(simulations=limit.simulations, until=limit.until - READING)
         if limit.until is None or to_come == 1:
             return limit
         return Limit(simulations=limit.simulations, until=now + (limit.until - now) / to_come)
@@ -471,6 +490,36 @@ class GomocupSession:
                 self._collect(end)
 
         return run
+
+    def _help(self, _: str) -> None:
+        self._send_all(f"MESSAGE {line}" for line in HELP)
+
+    def _opening(self, name: str) -> None:
+        """Begin an opening of any name on the board."""
+        player, game = self._playing()
+        player.reset(Position(game[0], name))
+        self._send("OK")
+
+    def _go(self, _: str) -> None:
+        action = self._think(1)
+        if self._player is not None and not self.closed:
+            name = self._action_name(action)
+            self._player.play(action)
+            self._send(name)
+
+    def _tell_action(self, text: str) -> None:
+        player, _game = self._playing()
+        player.play(text if text.lower() in OPTIONS else self._point(text))
+        self._send("OK")
+
+    def _state(self, _: str) -> None:
+        player, _game = self._playing()
+        self._send(f"MESSAGE {state_line(player.position)}")
+
+    def _action_name(self, action: int) -> str:
+        player, (rules, _opening) = self._playing()
+        on_board = action < rules.points
+        return self._name(action) if on_board else player.position.action_name(action)
 
     def _tell(self, messages: list[str]) -> None:
         if not self.closed:

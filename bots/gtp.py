@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
@@ -28,10 +27,25 @@ from bots.gtp_vertex import (
 from bots.lines import Lines
 from bots.player import Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
+from bots.state import may_place, state_line
 from engine import IllegalAction, Position, RuleError, RuleSet
+from engine.search import SearchResult
 
 #: Seconds that the answers to earlier commands may still take when `quit` has arrived.
 GRACE = 0.5
+
+HELP = """\
+Beyond the specification; docs/gtp.md tells more.
+narabe-games                 the games that this bot knows, by number
+narabe-game NUMBER           sets up one of them
+narabe-state                 the game as JSON; choice: whether narabe-choose is next
+narabe-legal                 everything that the seat to act may do
+narabe-choose                the bot takes an opening's decision: black, white, more, 1..12
+narabe-choose OPTION         the other side's decision
+narabe-why COLOUR VERTEX     why a move is illegal
+narabe-draw COLOUR           whether this side accepts a draw
+narabe-policy, -visits, -values, -line, -forbidden, -winning   for GoGui's analyze window
+lz-analyze, kata-analyze [COLOUR] [INTERVAL] [KEY VALUE ...]   reports until a line arrives"""
 
 #: A command's answer, or its lines as they come.
 Answer = str | Iterator[str]
@@ -66,6 +80,7 @@ class GtpSession:
             "version": lambda: self._version,
             "known_command": lambda name: "true" if name in self._commands else "false",
             "list_commands": lambda: "\n".join(self._commands),
+            "help": lambda: HELP,
             "quit": self._quit,
             "boardsize": self._boardsize,
             "clear_board": self._clear_board,
@@ -96,8 +111,8 @@ class GtpSession:
             "narabe-why": self._why,
             "narabe-choose": self._choose,
             "narabe-draw": self._draw,
-            "narabe-state": self._state,
-            "narabe-policy": self._look(gtp_analysis.policy),
+            "narabe-state": lambda: state_line(self._position),
+            "narabe-policy": self._look(gtp_analysis.policy, simulations=1),
             "narabe-visits": self._look(gtp_analysis.visits),
             "narabe-values": self._look(gtp_analysis.values),
             "narabe-line": self._look(gtp_analysis.best_line),
@@ -283,7 +298,7 @@ class GtpSession:
         return "resign" if outcome.winner_colour not in (None, mover) else "pass"
 
     def _turn_to(self, mover: str) -> None:
-        if not self._places():
+        if not may_place(self._position):
             raise GtpError("the opening asks for a choice: use narabe-choose")
         if mover != self._position.to_play:
             self._set_turn(mover)
@@ -373,7 +388,7 @@ class GtpSession:
 
     def _choose(self, option: str | None = None) -> str:
         """The seat to act chooses by thinking, or as it is told."""
-        if self._position.outcome is not None or self._places():
+        if self._position.outcome is not None or may_place(self._position):
             raise GtpError("there is nothing to choose: use play and genmove")
         if option is None:
             action = self._think(self._position.colour_of(self._position.seat))
@@ -381,11 +396,6 @@ class GtpSession:
             action = parse_vertex(self._position.rules, option)
         self._play_action(action)
         return vertex_name(self._position.rules, action)
-
-    def _places(self) -> bool:
-        """Whether the seat to act may place a stone or pass: what `play` and `genmove` are for."""
-        legal = self._position.legal_actions()
-        return legal.size > 0 and int(legal[0]) <= self._position.rules.points
 
     def _legal(self) -> str:
         return self._points(self._position.legal_actions().tolist())
@@ -435,36 +445,19 @@ class GtpSession:
         limit = self._player.limit_by(self._clock(owner), self._arrived)
         return "accept" if self._player.accepts_draw(seat, limit) else "decline"
 
-    def _state(self) -> str:
-        position, outcome = self._position, self._position.outcome
-        state = {
-            "game": position.rules.name,
-            "width": position.rules.width,
-            "height": position.rules.height,
-            "opening": position.opening,
-            "ply": position.ply,
-            "phase": position.phase,
-            "seat": position.seat,
-            "colour": position.to_play,
-            "choice": outcome is None and not self._places(),
-            "result": outcome
-            and {
-                "winner_seat": outcome.winner_seat,
-                "winner_colour": outcome.winner_colour,
-                "reason": outcome.reason,
-            },
-        }
-        return json.dumps(state)
-
     # --- analysis ---
 
-    def _look(self, show: Callable[[Player], str]) -> Callable[[], str]:
-        def run() -> str:
-            if self._position.outcome is not None:
-                raise GtpError("the game is over")
-            return show(self._player)
+    def _look(
+        self, show: Callable[[Player, SearchResult], str], simulations: int | None = None
+    ) -> Callable[[], str]:
+        return lambda: show(self._player, self._consider(simulations))
 
-        return run
+    def _consider(self, simulations: int | None = None) -> SearchResult:
+        """Think without a clock and without playing."""
+        if self._position.outcome is not None:
+            raise GtpError("the game is over")
+        limit = self._player.limit_by(Clock(), time.monotonic(), simulations)
+        return self._player.think(limit, self._is_hurried)
 
     def _analyze(self, words: Sequence[str], *, kata: bool) -> Answer:
         """Reports every so many hundredths of a second, until a line arrives or the input ends."""
@@ -474,7 +467,7 @@ class GtpSession:
         if colour not in (None, self._position.to_play):
             raise GtpError(f"it is the turn of {self._position.to_play}")
         if self._lines is None:
-            result = self._player.think()
+            result = self._consider()
             return iter([gtp_analysis.report(self._player, result, kata=kata, most=most)])
         return self._stream(self._lines, kata, interval, most)
 

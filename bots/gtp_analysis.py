@@ -38,15 +38,13 @@ _REPORTED = 20
 _Z = 1.96
 
 
-def policy(player: Player) -> str:
+def policy(player: Player, result: SearchResult) -> str:
     """The network's policy as influence, positive for Black."""
-    result = player.think(Limit(simulations=1))
     return _influence(player, result, result.priors)
 
 
-def visits(player: Player) -> str:
+def visits(player: Player, result: SearchResult) -> str:
     """The search's policy as influence, positive for Black."""
-    result = player.think()
     return _influence(player, result, result.policy)
 
 
@@ -62,9 +60,9 @@ def _influence(player: Player, result: SearchResult, weights: np.ndarray) -> str
     return "\n".join([f"INFLUENCE {' '.join(points)}", _summary(player, result)])
 
 
-def values(player: Player) -> str:
+def values(player: Player, result: SearchResult) -> str:
     """What the visited actions promise the player to move, in percent, as labels."""
-    result, rules = player.think(), player.position.rules
+    rules = player.position.rules
     labels = [
         f"{vertex_name(rules, int(result.actions[k]))} {50 * (1 + float(result.q[k])):.0f}"
         for k in ranking(result)[:_SHOWN]
@@ -79,9 +77,8 @@ def _summary(player: Player, result: SearchResult) -> str:
     return f"TEXT {player.position.to_play}: {best}, wins {chance:.1f}%, {result.simulations}"
 
 
-def best_line(player: Player) -> str:
+def best_line(player: Player, result: SearchResult) -> str:
     """The most visited line of play."""
-    result = player.think()
     return " ".join(_line(player, player.read(), result.action))
 
 

@@ -24,6 +24,9 @@ SECONDS = 5.0
 #: Evaluations kept, in MiB: what a take-back makes necessary again costs no network.
 CACHE_MIB = 32
 
+#: Trees of fewer simulations are read in no time; larger ones take this long at most, in seconds.
+QUICKLY_READ, READING = 2000, 0.2
+
 #: A player that may resign does so when its last so many own searches all expected a loss.
 RESIGN_TURNS = 3
 
@@ -204,7 +207,7 @@ class Player:
         self._path = actions.copy()
 
     def _best_proven(self, result: SearchResult, limit: Limit) -> int:
-        if not result.proven or (limit.until is not None and limit.until < time.monotonic()):
+        if not result.proven or not self._may_read(limit):
             return result.action
         reading = self._tree.read()
         lengths = reading.plies_to_end() if reading else {}
@@ -216,6 +219,11 @@ class Player:
             if proof == result.proven and action in lengths
         ]
         return -max(known)[2] if known else result.action
+
+    def _may_read(self, limit: Limit) -> bool:
+        """Whether there is time to read the tree."""
+        small = self._tree.simulations < QUICKLY_READ
+        return small or limit.until is None or limit.until - time.monotonic() > READING
 
     # --- what the last search found; for the position it was made in ---
 

@@ -308,6 +308,23 @@ def test_yixins_soosorv() -> None:
     assert manager.error("yxsoosorvstep4 x")
 
 
+def test_any_opening_by_extension_commands() -> None:
+    manager = Gomocup(evaluator=Prefers(1))
+    manager.send("START 15")
+    assert manager.send("NARABE_OPENING swap-1st") == ["OK"]
+    assert manager.send("NARABE_TELL 7,7") == ["OK"]
+    (state,) = manager.send("NARABE_STATE")
+    assert '"choice": true' in state
+    assert "not-in-this-phase" in manager.error("NARABE_TELL more")
+    assert manager.error("NARABE_TELL 8,8")
+    assert manager.send("NARABE_GO") == ["black"]
+    assert manager.move("NARABE_GO")
+    assert "is not one of" in manager.error("NARABE_OPENING pie")
+    manager.send("RESTART", "NARABE_OPENING swap-5", "NARABE_TELL 7,7")
+    assert manager.send("NARABE_TELL pass") == ["OK"]
+    assert all(line.startswith("MESSAGE ") for line in manager.send("HELP"))
+
+
 def test_what_yixin_board_sends_is_taken() -> None:
     manager = Gomocup()
     manager.send("START 15")
@@ -382,7 +399,7 @@ def test_several_stones_share_the_time_of_a_turn() -> None:
 WORDS = st.sampled_from(
     ["START", "RECTSTART", "RESTART", "BEGIN", "TURN", "PLAY", "TAKEBACK", "BOARD", "SWAP2BOARD",
      "DONE", "INFO", "ABOUT", "YXBOARD", "YXNBEST", "YXSHOWFORBID", "YXSTOP", "YXSWAP2STEP2",
-     "YXSOOSORVSTEP4", "info rule", "INFO time_left", "INFO evaluate", "INFO max_memory"]
+     "YXSOOSORVSTEP4", "NARABE_OPENING swap-1st", "NARABE_GO", "NARABE_TELL", "info rule", "INFO time_left", "INFO evaluate", "INFO max_memory"]
 )  # fmt: skip
 NUMBERS = st.integers(-3, 27)
 ARGUMENTS = st.one_of(

@@ -102,6 +102,14 @@ def test_administration() -> None:
     assert gtp.fails("undefined") == "unknown command"
 
 
+def test_help_tells_of_the_extensions() -> None:
+    gtp = Conversation()
+    helped = gtp.ok("help")
+    for command in gtp.ok("list_commands").split("\n"):
+        if command.startswith("narabe"):
+            assert command in helped or command.removeprefix("narabe") in helped
+
+
 def test_ids_comments_and_control_characters() -> None:
     answer = GtpSession("stub", GAMES, FirstLegal).answer
     assert answer("7 protocol_version") == "=7 2\n\n"

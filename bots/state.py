@@ -1,0 +1,37 @@
+"""A game's state as one line of JSON, for controllers of openings with choices."""
+
+from __future__ import annotations
+
+import json
+
+from engine import Position
+
+
+def may_place(position: Position) -> bool:
+    """Whether the seat to act may place or offer a stone, or pass; else it chooses by a word."""
+    legal = position.legal_actions()
+    return legal.size > 0 and int(legal[0]) <= position.rules.points
+
+
+def state_line(position: Position) -> str:
+    """Game, phase, whose turn it is, whether a choice is next, and the result or null."""
+    outcome = position.outcome
+    return json.dumps(
+        {
+            "game": position.rules.name,
+            "width": position.rules.width,
+            "height": position.rules.height,
+            "opening": position.opening,
+            "ply": position.ply,
+            "phase": position.phase,
+            "seat": position.seat,
+            "colour": position.to_play,
+            "choice": outcome is None and not may_place(position),
+            "result": outcome
+            and {
+                "winner_seat": outcome.winner_seat,
+                "winner_colour": outcome.winner_colour,
+                "reason": outcome.reason,
+            },
+        }
+    )
