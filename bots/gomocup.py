@@ -133,9 +133,10 @@ class GomocupSession:
 
     def handle(self, text: str, at: float | None = None) -> None:
         """Answer one line, which arrived then (`time.monotonic()`; None: now)."""
-        word, _, rest = text.strip().partition(" ")
-        if not word:
+        words = text.split(maxsplit=1)
+        if not words:
             return
+        word, rest = words[0], words[1] if len(words) > 1 else ""
         # A move's time runs from when it was asked for, but not while another one was answered.
         self._arrived = max(time.monotonic() if at is None else at, self._free)
         command = self._commands.get(word.upper())
@@ -288,11 +289,12 @@ class GomocupSession:
         action = self._think(1)
         if self.closed:
             return
+        name = self._action_name(action)
         if self._info.suggest:
-            self._send(f"SUGGEST {self._name(action)}")
+            self._send(f"SUGGEST {name}")
             return
         player.play(action)
-        self._send(self._name(action))
+        self._send(name)
 
     def _think(self, to_come: int, lines: int = 1) -> int:
         """Choose an action, of so many that share the time of this answer."""
@@ -425,8 +427,9 @@ class GomocupSession:
         player, _ = self._playing()
         action = self._think(1, lines)
         if not self.closed:
+            name = self._action_name(action)
             player.play(action)
-            self._send(self._name(action))
+            self._send(name)
 
     def _show_forbidden(self, _: str) -> None:
         player, _game = self._playing()

@@ -399,7 +399,8 @@ def test_several_stones_share_the_time_of_a_turn() -> None:
 WORDS = st.sampled_from(
     ["START", "RECTSTART", "RESTART", "BEGIN", "TURN", "PLAY", "TAKEBACK", "BOARD", "SWAP2BOARD",
      "DONE", "INFO", "ABOUT", "YXBOARD", "YXNBEST", "YXSHOWFORBID", "YXSTOP", "YXSWAP2STEP2",
-     "YXSOOSORVSTEP4", "NARABE_OPENING swap-1st", "NARABE_GO", "NARABE_TELL", "info rule", "INFO time_left", "INFO evaluate", "INFO max_memory"]
+     "YXSOOSORVSTEP4", "NARABE_OPENING swap-1st", "NARABE_GO", "NARABE_TELL",
+     "info rule", "INFO time_left", "INFO evaluate", "INFO max_memory"]
 )  # fmt: skip
 NUMBERS = st.integers(-3, 27)
 ARGUMENTS = st.one_of(
@@ -409,6 +410,7 @@ ARGUMENTS = st.one_of(
     st.tuples(NUMBERS, NUMBERS, NUMBERS).map(lambda t: f"{t[0]},{t[1]},{t[2]}"),
     st.text(max_size=20),
 )
+OPTIONS = r"black|white|more|pass|\d+"
 LINES = st.one_of(
     st.tuples(WORDS, ARGUMENTS).map(" ".join),
     st.tuples(NUMBERS, NUMBERS, st.integers(0, 4)).map(lambda t: f"{t[0]},{t[1]},{t[2]}"),
@@ -417,19 +419,33 @@ LINES = st.one_of(
 )
 
 
+SCRIPTS = st.lists(LINES, max_size=25)
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.lists(LINES, max_size=25))
+@given(SCRIPTS)
 def test_nothing_that_is_sent_breaks_the_session(lines: list[str]) -> None:
+    check_session(lines)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(SCRIPTS)
+def test_nothing_that_is_sent_for_minutes_breaks_the_session(lines: list[str]) -> None:
+    check_session(lines)
+
+
+def check_session(lines: list[str]) -> None:
     games = [(RuleSet.preset("gomoku", size=6), "none"), (RuleSet.preset("renju", size=5), "none")]
     manager = Gomocup(games, simulations=2)
     manager.send("START 5")
-    for line in lines:
+    for line in " \n".join(lines).split("\n"):
         before = manager.state()
         for answer in manager.send(line):
             assert "\n" not in answer
             kind = answer.split(" ")[0]
             assert kind in ("OK", "ERROR", "UNKNOWN", "MESSAGE", "SUGGEST", "FORBID") or re.match(
-                r"\d+,\d+|SWAP|name=", answer
+                rf"(\d+,\d+( \d+,\d+)*|SWAP|name=.*|{OPTIONS})$", answer
             )
             if kind in ("ERROR", "UNKNOWN") and "over" not in answer and "DONE" not in answer:
                 assert manager.state() == before

@@ -463,9 +463,23 @@ ARGUMENTS = st.one_of(
 )
 
 
+SCRIPTS = st.lists(st.tuples(COMMANDS, ARGUMENTS).map(" ".join) | st.text(max_size=30), max_size=25)
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(COMMANDS, ARGUMENTS).map(" ".join) | st.text(max_size=30), max_size=25))
+@given(SCRIPTS)
 def test_nothing_that_is_sent_breaks_the_session(lines: list[str]) -> None:
+    check_session(lines)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(SCRIPTS)
+def test_nothing_that_is_sent_for_minutes_breaks_the_session(lines: list[str]) -> None:
+    check_session(lines)
+
+
+def check_session(lines: list[str]) -> None:
     games: list[Game] = [
         (RuleSet.preset("gomoku", size=6, line_length=4), "swap-2"),
         (RuleSet.preset("irensei", size=5, line_length=4, gutter=0), "none"),
