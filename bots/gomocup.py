@@ -287,8 +287,6 @@ class GomocupSession:
         """Answer with the move of who is to play."""
         player, _ = self._playing()
         action = self._think(1)
-        if self.closed:
-            return
         name = self._action_name(action)
         if self._info.suggest:
             self._send(f"SUGGEST {name}")
@@ -307,10 +305,7 @@ class GomocupSession:
         watch = self._watch(report)
         action = player.choose(self._limit(player, began, to_come), watch)
         self._thought = True
-        if self._lines is not None and self._lines.urgent_at is not None:
-            self.closed = True
-        else:
-            self._send_all(report.at_end())
+        self._send_all(report.at_end())
         return action
 
     def _limit(self, player: Player, now: float, to_come: int) -> Limit:
@@ -331,7 +326,7 @@ class GomocupSession:
             self._send_all(report.while_searching())
             if self._lines is None:
                 return False
-            if self._lines.urgent_at is not None:
+            if self._lines.hurried:
                 return True
             while (line := self._lines.peek()) is not None and _is_limit(line):
                 self._lines.take()
@@ -426,10 +421,9 @@ class GomocupSession:
         lines = max(1, _integer(number, "YXNBEST"))
         player, _ = self._playing()
         action = self._think(1, lines)
-        if not self.closed:
-            name = self._action_name(action)
-            player.play(action)
-            self._send(name)
+        name = self._action_name(action)
+        player.play(action)
+        self._send(name)
 
     def _show_forbidden(self, _: str) -> None:
         player, _game = self._playing()
@@ -466,9 +460,7 @@ class GomocupSession:
         return action
 
     def _swap2board(self, lines: list[str]) -> None:
-        answer = self._openings().swap2board([self._stone(line) for line in lines])
-        if not self.closed:
-            self._send(answer)
+        self._send(self._openings().swap2board([self._stone(line) for line in lines]))
 
     def _swap2_step(self, step: int) -> Callable[[str], None]:
         def run(_: str) -> None:
@@ -504,11 +496,11 @@ class GomocupSession:
         self._send("OK")
 
     def _go(self, _: str) -> None:
+        player, _game = self._playing()
         action = self._think(1)
-        if self._player is not None and not self.closed:
-            name = self._action_name(action)
-            self._player.play(action)
-            self._send(name)
+        name = self._action_name(action)
+        player.play(action)
+        self._send(name)
 
     def _tell_action(self, text: str) -> None:
         player, _game = self._playing()
@@ -525,8 +517,7 @@ class GomocupSession:
         return self._name(action) if on_board else player.position.action_name(action)
 
     def _tell(self, messages: list[str]) -> None:
-        if not self.closed:
-            self._send_all(f"MESSAGE {message}" for message in messages)
+        self._send_all(f"MESSAGE {message}" for message in messages)
 
     def _stone(self, line: str) -> int:
         match = _NUMBERS.fullmatch(line)

@@ -31,9 +31,6 @@ from bots.state import may_place, state_line
 from engine import IllegalAction, Position, RuleError, RuleSet
 from engine.search import SearchResult
 
-#: Seconds that the answers to earlier commands may still take when `quit` has arrived.
-GRACE = 0.5
-
 HELP = """\
 Beyond the specification; docs/gtp.md tells more.
 narabe-games                 the games that this bot knows, by number
@@ -312,8 +309,7 @@ class GtpSession:
 
     def _is_hurried(self) -> bool:
         """Whether the search must end because `quit` waits."""
-        quit_at = self._lines.urgent_at if self._lines is not None else None
-        return quit_at is not None and time.monotonic() >= quit_at + GRACE
+        return self._lines is not None and self._lines.hurried
 
     def _undo(self) -> str:
         if self._position.actions:

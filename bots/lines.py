@@ -11,6 +11,9 @@ from typing import BinaryIO, NamedTuple
 #: Bytes of a line beyond this many are dropped.
 LONGEST_LINE = 1 << 16
 
+#: Seconds that what came before an urgent line may still take.
+GRACE = 0.3
+
 _CHUNK = 1 << 16
 
 
@@ -57,6 +60,11 @@ class Lines:
         """Wait until a line is there or the stream has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended)
+
+    @property
+    def hurried(self) -> bool:
+        """Whether an urgent line has been waiting for `GRACE`."""
+        return self.urgent_at is not None and time.monotonic() >= self.urgent_at + GRACE
 
     @property
     def ended(self) -> bool:
