@@ -7,8 +7,7 @@ from engine._types cimport MAX_POINTS, Position, Rules
 
 # Stones that a turn has switched: first those that the mover won, then those that the opponent won.
 cdef struct Switches:
-    int won                             # cells[:won] became the mover's ...
-    int count                           # ... and cells[won:count] the opponent's thereafter
+    int count
     uint16_t cells[2 * MAX_POINTS]
 
 # Puts a stone of `colour` on an empty cell and removes what it captures; returns the number of

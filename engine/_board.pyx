@@ -86,12 +86,11 @@ cdef bint switch_around(const Rules *rules, Position *position, int cell,
                         Switches *switches) noexcept nogil:
     cdef uint8_t *colours = colours_of(rules, position)
     cdef int mover = colours[cell], i, neighbour
-    switches.won = switches.count = 0
+    switches.count = 0
     for i in range(4):
         neighbour = cell + rules.orthogonal[i]
         if colours[neighbour] == BLACK + WHITE - mover and is_dead(rules, position, neighbour):
             _switch(rules, position, neighbour, switches)
-    switches.won = switches.count
     return _makes_line(rules, position, switches, 0)
 
 

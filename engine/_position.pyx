@@ -355,7 +355,7 @@ cdef void _find_symmetries(const Rules *rules, Position *position) noexcept nogi
         symmetry = _linear_map(turn)
         _shift(rules, stones, count, &symmetry)
         for i in range(count):
-            if _image(rules, &symmetry, stones[i], colours) != colours[stones[i]]:
+            if colours[_image_cell(rules, &symmetry, stones[i])] != colours[stones[i]]:
                 break
         else:
             position.figure[position.symmetries] = symmetry
@@ -394,11 +394,6 @@ cdef inline int _image_cell(const Rules *rules, const Symmetry *symmetry, int ce
     if not (1 <= to_x <= rules.width and 1 <= to_y <= rules.height):
         return 0
     return to_y * rules.stride + to_x
-
-
-cdef inline int _image(const Rules *rules, const Symmetry *symmetry, int cell,
-                       const uint8_t *colours) noexcept nogil:
-    return colours[_image_cell(rules, symmetry, cell)]
 
 
 cdef bint _is_offered(const Position *position, int cell) noexcept nogil:
