@@ -192,3 +192,22 @@ def test_a_client_that_asks_for_the_name_only_loads_no_network(exported_bot: Pat
         assert (done.returncode, done.stderr) == (0, "")
         assert "testing-v000003" in done.stdout
         assert time.monotonic() - began < 10, "mostly a third of a second"
+
+
+def test_a_game_needs_no_framework(exported_bot: Path) -> None:
+    script = (
+        "import sys\nfrom scripts.play import main\nstatus = main(sys.argv[1:])\n"
+        "sys.exit(status or bool({'torch', 'ray', 'hydra', 'omegaconf'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(exported_bot), "--protocol", "gomocup", "--game", "1"],
+        cwd=ROOT,
+        input="START 6\r\nBEGIN\r\nEND\r\n",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    started, move = done.stdout.split()
+    assert started == "OK"
+    assert "," in move
