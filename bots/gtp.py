@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
@@ -201,7 +202,7 @@ class GtpSession:
         return self._start(self._game)
 
     def _komi(self, komi: str) -> str:
-        _seconds(komi, "komi")
+        _number(komi, "komi")
         return ""
 
     def _list_games(self) -> str:
@@ -220,7 +221,7 @@ class GtpSession:
 
     def _time_settings(self, main: str, byo_yomi: str, stones: str) -> str:
         """Main time, then byo-yomi: seconds for so many stones; byo-yomi for none is no limit."""
-        left, period = _seconds(main, "time"), _seconds(byo_yomi, "time")
+        left, period = _number(main, "time"), _number(byo_yomi, "time")
         number = parse_integer(stones)
         self._clocks.clear()
         if period > 0 and number == 0:
@@ -233,7 +234,7 @@ class GtpSession:
 
     def _time_left(self, colour: str, left: str, stones: str) -> str:
         clock = self._clock(parse_colour(colour))
-        clock.left, clock.stones = _seconds(left, "time"), parse_integer(stones)
+        clock.left, clock.stones = _number(left, "time"), parse_integer(stones)
         return ""
 
     def _clock(self, colour: str) -> Clock:
@@ -488,11 +489,14 @@ def _is_quit(line: str) -> bool:
     return words[-1:] == ["quit"] and len(words) <= 2
 
 
-def _seconds(text: str, what: str) -> float:
+def _number(text: str, what: str) -> float:
     try:
-        return float(text)
-    except ValueError as error:
-        raise GtpError(f"syntax error: {what} is a number") from error
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise GtpError(f"syntax error: {what} is a number")
+    return number
 
 
 def _pairs(words: Sequence[str]) -> list[tuple[str, str]]:

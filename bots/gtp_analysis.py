@@ -117,7 +117,7 @@ def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REP
             break
         q, prior = float(result.q[k]), float(result.priors[k])
         chance = (1 + q) / 2
-        low = chance - _Z * math.sqrt(chance * (1 - chance) / max(1, count))
+        low = chance - _Z * math.sqrt(max(0.0, chance * (1 - chance)) / max(1, count))
         numbers = (
             f"utility {q:.6g} winrate {chance:.6g} scoreMean 0 scoreStdev 0 scoreLead 0"
             f" prior {prior:.6g} lcb {low:.6g}"

@@ -127,6 +127,7 @@ def test_ids_comments_and_control_characters() -> None:
         "play black black", "genmove", "genmove blue", "boardsize", "boardsize x", "boardsize -9",
         "boardsize 9 9", "komi", "komi much", "known_command", "narabe-game x", "quit now",
         "boardsize 99999999999999999999", "time_left black", "time_left black x 0",
+        "komi nan", "time_left w inf 0",
         "time_settings 1 2", "time_settings x 1 1", "time_settings 1 1 1.5", "gogui-setup b",
         "gogui-setup_player x", "gogui-play_sequence b A1 w", "kata-analyze b 10 x",
         "lz-analyze interval x", "narabe-draw green", "narabe-why b",
