@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bots.gomocup_info import Info
-from engine import RuleSet
+from engine import Position, RuleSet
+from engine.evaluators import HashEvaluator
 from tests.bots.talk import GAMES, Gomocup
 
 
@@ -306,6 +307,55 @@ def test_yixins_soosorv() -> None:
     assert manager.error("yxsoosorvstep4 9", *stones, "done")
     assert manager.error("yxsoosorvstep2", "0,0", "7,6", "8,5", "done"), "not the centre"
     assert manager.error("yxsoosorvstep4 x")
+
+
+def negotiate(opener: Gomocup, chooser: Gomocup) -> tuple[list[str], list[Gomocup]]:
+    """Swap2 as a manager leads it: the stones, and who has Black and White."""
+    stones = opener.send("SWAP2BOARD", "DONE")[0].split()
+    answer = chooser.send("SWAP2BOARD", *stones, "DONE")[0].split()
+    if answer == ["SWAP"]:
+        return stones, [chooser, opener]
+    stones += answer
+    if len(answer) == 1:
+        return stones, [opener, chooser]
+    answer = opener.send("SWAP2BOARD", *stones, "DONE")[0].split()
+    if answer == ["SWAP"]:
+        return stones, [opener, chooser]
+    return stones + answer, [chooser, opener]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_bots_negotiate_and_play_a_whole_game(seed: int) -> None:
+    rules = RuleSet.preset("gomoku-standard", size=9)
+    bots = [
+        Gomocup([(rules, "swap-2")], simulations=12, evaluator=HashEvaluator(seed + n))
+        for n in (0, 10)
+    ]
+    for bot in bots:
+        assert bot.send("START 9", "INFO rule 1") == ["OK"]
+    stones, players = negotiate(*bots)
+    position = Position(rules)
+
+    def play(point: str) -> None:
+        x, y = map(int, point.split(","))
+        position.play((8 - y) * 9 + x)
+
+    for stone in stones:
+        play(stone)
+    mover = position.ply % 2
+    for turn in range(81):
+        if position.outcome is not None:
+            break
+        if turn < 2:
+            fields = [1 if index % 2 == mover else 2 for index in range(len(stones))]
+            lines = [f"{stone},{field}" for stone, field in zip(stones, fields, strict=True)]
+            move = players[mover].move(*board(*lines))
+        else:
+            move = players[mover].move(f"TURN {stones[-1]}")
+        play(move)
+        stones.append(move)
+        mover = 1 - mover
+    assert position.outcome is not None
 
 
 def test_any_opening_by_extension_commands() -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bots.loading import load_bot
+from engine import Position
+
 ROOT = Path(__file__).parents[2]
 
 #: Nobody waits so long for an end that should come at once; searches here would take longer.
@@ -85,6 +88,24 @@ def test_nobody_listens(exported_bot: Path, protocol: str) -> None:
     bot.stdin.close()
     bot.process.stdin = None
     bot.end(status=1)
+
+
+def test_two_bots_play_a_whole_game_with_a_clock(exported_bot: Path) -> None:
+    bots = [Process(exported_bot, "gomocup", "--simulations", "8") for _ in range(2)]
+    for bot in bots:
+        bot.send("START 6\r\nINFO timeout_turn 2000\r\nINFO timeout_match 60000\r\n")
+        assert bot.line() == "OK\n"
+    rules, _ = load_bot(exported_bot).games[1]
+    position, move = Position(rules), ""
+    while position.outcome is None:
+        mover = bots[position.ply % 2]
+        mover.send(f"TURN {move}\r\n" if move else "BEGIN\r\n")
+        move = mover.line().strip()
+        x, y = map(int, move.split(","))
+        position.play((5 - y) * 6 + x)
+    for bot in bots:
+        bot.send("END\r\n")
+        bot.end()
 
 
 def test_yxstop_ends_a_search_with_its_move(exported_bot: Path) -> None:
