@@ -18,8 +18,8 @@ from bots.gomocup_board import (
     OWN,
     BoardError,
     empty_board,
+    may_be_forbidden,
     read_board,
-    stones_in_order,
     without_passes,
     without_stone,
 )
@@ -28,23 +28,15 @@ from bots.gomocup_openings import OpeningError, Openings
 from bots.lines import Line, Lines
 from bots.player import READING, Limit, Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
-from bots.state import state_line
+from bots.state import result_line
 from bots.yixin import DETAIL, LiveReport
-from engine import OPTIONS, IllegalAction, Position, RuleError, RuleSet
+from engine import IllegalAction, RuleError, RuleSet
 
 #: Boards that `START` may ask for.
 MIN_SIDE, MAX_SIDE = 5, 25
 
-HELP = (
-    "Beyond the specification; docs/gomocup.md tells more.",
-    "NARABE_OPENING name: begins an opening, such as swap-1st or taraguchi-10",
-    "NARABE_GO: the bot decides next; answers x,y or a word: black white more pass 1..12",
-    "NARABE_TELL x,y or word: the other side's decision",
-    "NARABE_STATE: the game as JSON",
-    "INFO suggest 1: moves come as SUGGEST and wait for PLAY",
-    "yxboard yxnbest yxstop yxshowforbid yxhashclear yxdraw yxshowinfo: as Yixin-Board sends them",
-    "yxswap2step1..3 yxsoosorvstep1..6: its openings",
-)
+#: What ends a search with its move; extensions of the protocol, which do nothing else.
+STOPS = ("YXSTOP", "STOP")
 
 _NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?")
 
@@ -96,24 +88,7 @@ class GomocupSession:
             "INFO": self._take_info,
             "ABOUT": self._about,
             "END": self._end,
-            "STOP": lambda _: None,
-            "YXSTOP": lambda _: None,
-            "YXBOARD": lambda _: self._collect(self._set_board),
-            "YXNBEST": self._n_best,
-            "YXSHOWFORBID": self._show_forbidden,
-            "YXSHOWINFO": self._show_info,
-            "YXHASHCLEAR": self._clear_hash,
-            "YXDRAW": self._draw,
-            "HELP": self._help,
-            "NARABE_OPENING": self._opening,
-            "NARABE_GO": self._go,
-            "NARABE_TELL": self._tell_action,
-            "NARABE_STATE": self._state,
         }
-        for step in (1, 2, 3):
-            self._commands[f"YXSWAP2STEP{step}"] = self._swap2_step(step)
-        for step in range(1, 7):
-            self._commands[f"YXSOOSORVSTEP{step}"] = self._soosorv_step(step)
 
     # --- lines ---
 
@@ -173,7 +148,7 @@ class GomocupSession:
     # --- the game ---
 
     def _start(self, size: str) -> None:
-        side = _integer(size, "START")
+        side = integer(size, "START")
         self._new_game(side, side)
 
     def _rect_start(self, sides: str) -> None:
@@ -266,9 +241,8 @@ class GomocupSession:
         fields = [self._field(line) for line in lines]
         stones = [(point, field) for point, field in fields if field != NOBODY]
         position = read_board(game, stones, self._name)
-        fouls = position.forbidden()
         for point, field in fields:
-            if field == NOBODY and point not in fouls:
+            if field == NOBODY and not may_be_forbidden(position, point):
                 raise GomocupError(
                     f"{self._name(point)},3: is not a point forbidden to Black, and stones that"
                     " are nobody's belong to continuous games, which this bot does not know"
@@ -283,10 +257,10 @@ class GomocupSession:
 
     # --- thinking ---
 
-    def _reply(self) -> None:
-        """Answer with the move of who is to play."""
+    def _reply(self, lines: int = 1) -> None:
+        """Answer with the move of who is to play, and report so many lines of play."""
         player, _ = self._playing()
-        action = self._think(1)
+        action = self._think(1, lines)
         name = self._action_name(action)
         if self._info.suggest:
             self._send(f"SUGGEST {name}")
@@ -298,7 +272,7 @@ class GomocupSession:
         """Choose an action, of so many that share the time of this answer."""
         player, _ = self._playing()
         if player.position.outcome is not None:
-            raise GomocupError(f"the game is over: {str(player.position).splitlines()[-1]}")
+            raise GomocupError(f"the game is over: {result_line(player.position)}")
         began = time.monotonic()
         report = LiveReport(player, self._name, self._info.show_detail, lines)
         self._send_all(report.first())
@@ -330,11 +304,11 @@ class GomocupSession:
                 return True
             while (line := self._lines.peek()) is not None and _is_limit(line):
                 self._lines.take()
-                self.handle_info(line.text)
+                self._take_limit(line.text)
                 assert self._player is not None
                 until = self._player.limit_by(self._clock, self._arrived).until
             late = until is not None and time.monotonic() >= until
-            return late or (line is not None and line.text.strip().upper() in ("YXSTOP", "STOP"))
+            return late or (line is not None and line.text.strip().upper() in STOPS)
 
         return watch
 
@@ -344,7 +318,7 @@ class GomocupSession:
 
     # --- information ---
 
-    def handle_info(self, text: str) -> None:
+    def _take_limit(self, text: str) -> None:
         """An `INFO` line that limits time, which may come while the bot thinks."""
         try:
             self._take_info(text.strip().partition(" ")[2].strip())
@@ -415,38 +389,6 @@ class GomocupSession:
     def _end(self, _: str) -> None:
         self.closed = True
 
-    # --- what Yixin-Board sends besides ---
-
-    def _n_best(self, number: str) -> None:
-        lines = max(1, _integer(number, "YXNBEST"))
-        player, _ = self._playing()
-        action = self._think(1, lines)
-        name = self._action_name(action)
-        player.play(action)
-        self._send(name)
-
-    def _show_forbidden(self, _: str) -> None:
-        player, _game = self._playing()
-        pairs = (self._name(point).split(",") for point in sorted(player.position.forbidden()))
-        self._send("FORBID " + "".join(f"{int(x):02}{int(y):02}" for x, y in pairs) + ".")
-
-    def _show_info(self, _: str) -> None:
-        self._yixin = True
-        self._send("MESSAGE INFO MAX_THREAD_NUM 1")
-        self._send("MESSAGE INFO MAX_HASH_SIZE 20")
-
-    def _clear_hash(self, _: str) -> None:
-        if self._player is not None:
-            self._player.forget()
-
-    def _draw(self, _: str) -> None:
-        player, _game = self._playing()
-        if player.position.outcome is not None:
-            raise GomocupError("the game is over")
-        limit = player.limit_by(self._clock, self._arrived)
-        accepted = player.accepts_draw(player.position.seat, limit)
-        self._send(f"MESSAGE DRAW {'ACCEPT' if accepted else 'REJECT'}")
-
     # --- openings ---
 
     def _openings(self) -> Openings:
@@ -462,62 +404,10 @@ class GomocupSession:
     def _swap2board(self, lines: list[str]) -> None:
         self._send(self._openings().swap2board([self._stone(line) for line in lines]))
 
-    def _swap2_step(self, step: int) -> Callable[[str], None]:
-        def run(_: str) -> None:
-            player, _game = self._playing()
-            stones = [] if step == 1 else stones_in_order(player.position)
-            self._tell(self._openings().swap2_step(step, stones))
-
-        return run
-
-    def _soosorv_step(self, step: int) -> Callable[[str], None]:
-        def run(text: str) -> None:
-            number = _integer(text, f"YXSOOSORVSTEP{step}") if step in (4, 5) else 0
-
-            def end(lines: list[str]) -> None:
-                stones = [self._stone(line) for line in lines]
-                self._tell(self._openings().soosorv_step(step, stones, number))
-
-            if step == 1:
-                self._playing()
-                end([])
-            else:
-                self._collect(end)
-
-        return run
-
-    def _help(self, _: str) -> None:
-        self._send_all(f"MESSAGE {line}" for line in HELP)
-
-    def _opening(self, name: str) -> None:
-        """Begin an opening of any name on the board."""
-        player, game = self._playing()
-        player.reset(Position(game[0], name))
-        self._send("OK")
-
-    def _go(self, _: str) -> None:
-        player, _game = self._playing()
-        action = self._think(1)
-        name = self._action_name(action)
-        player.play(action)
-        self._send(name)
-
-    def _tell_action(self, text: str) -> None:
-        player, _game = self._playing()
-        player.play(text if text.lower() in OPTIONS else self._point(text))
-        self._send("OK")
-
-    def _state(self, _: str) -> None:
-        player, _game = self._playing()
-        self._send(f"MESSAGE {state_line(player.position)}")
-
     def _action_name(self, action: int) -> str:
         player, (rules, _opening) = self._playing()
         on_board = action < rules.points
         return self._name(action) if on_board else player.position.action_name(action)
-
-    def _tell(self, messages: list[str]) -> None:
-        self._send_all(f"MESSAGE {message}" for message in messages)
 
     def _stone(self, line: str) -> int:
         match = _NUMBERS.fullmatch(line)
@@ -559,7 +449,8 @@ def _is_limit(line: Line) -> bool:
     return len(words) == 3 and words[0] == "info" and words[1] in limits
 
 
-def _integer(text: str, command: str) -> int:
+def integer(text: str, command: str) -> int:
+    """The number that a command has. Raises `GomocupError` for anything else."""
     try:
         return int(text)
     except ValueError as error:

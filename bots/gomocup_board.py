@@ -9,6 +9,7 @@ from itertools import zip_longest
 import numpy as np
 
 from bots.repertoire import Game
+from bots.state import result_line
 from engine import IllegalAction, Position, RuleError, RuleSet
 
 #: Whose a stone is, in the lines of BOARD: the third field. Nobody's: forbidden, or of a line that
@@ -60,7 +61,7 @@ def read_board(
         blacks, whites = (own, theirs) if black == OWN else (theirs, own)
         position = _set_up(game, blacks, whites, name)
     if position.outcome is not None:
-        raise BoardError(f"the game is over: {str(position).splitlines()[-1]}")
+        raise BoardError(f"the game is over: {result_line(position)}")
     return position
 
 
@@ -89,6 +90,13 @@ def _set_up(
             if position.line_value(point, colour):
                 raise BoardError(f"the game is over: {colour} has a line through {name(point)}")
     return position
+
+
+def may_be_forbidden(position: Position, point: int) -> bool:
+    """Whether a manager may call this point forbidden; at White's turn any empty one of renju."""
+    if position.rules.forbidden == "none" or position.board.flat[point]:
+        return False
+    return position.to_play == "white" or point in position.forbidden()
 
 
 def without_stone(position: Position, game: Game, point: int) -> Position:

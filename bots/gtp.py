@@ -28,7 +28,7 @@ from bots.gtp_vertex import (
 from bots.lines import Lines
 from bots.player import Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
-from bots.state import may_place, state_line
+from bots.state import may_place, result_line, state_line
 from engine import IllegalAction, Position, RuleError, RuleSet
 from engine.search import SearchResult
 
@@ -96,7 +96,7 @@ class GtpSession:
             "gogui-rules_board_size": self._board_size,
             "gogui-rules_legal_moves": self._legal_moves,
             "gogui-rules_side_to_move": lambda: self._position.to_play,
-            "gogui-rules_final_result": self._final_result,
+            "gogui-rules_final_result": lambda: result_line(self._position),
             "gogui-setup": self._gogui_setup,
             "gogui-setup_player": self._set_turn,
             "gogui-play_sequence": self._play_sequence,
@@ -429,9 +429,6 @@ class GtpSession:
         if outcome is None:
             raise GtpError("cannot score: the game is not over")
         return {"black": "B+", "white": "W+", None: "0"}[outcome.winner_colour]
-
-    def _final_result(self) -> str:
-        return str(self._position).splitlines()[-1]
 
     def _draw(self, colour: str) -> str:
         """Whether this colour's player agrees to a draw that it is offered."""

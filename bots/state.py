@@ -13,6 +13,11 @@ def may_place(position: Position) -> bool:
     return legal.size > 0 and int(legal[0]) <= position.rules.points
 
 
+def result_line(position: Position) -> str:
+    """The result in words, such as `black (seat A) wins (line)`; before the end, whose turn."""
+    return str(position).splitlines()[-1]
+
+
 def state_line(position: Position) -> str:
     """Game, phase, whose turn it is, whether a choice is next, and the result or null."""
     outcome = position.outcome

@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from bots.gomocup import GomocupSession
+from bots.gomocup_extensions import ExtendedGomocupSession
 from bots.player import Player
 from bots.repertoire import Game
 from engine import Position, RuleSet
@@ -40,7 +40,7 @@ class Gomocup:
     def __init__(self, games: list[Game] | None = None, first: int = 0, **options: Any) -> None:
         self.said: list[str] = []
         factory = functools.partial(new_player, **options)
-        self.session = GomocupSession(
+        self.session = ExtendedGomocupSession(
             "stub", games or GAMES, factory, first=first, send=self.said.append
         )
 

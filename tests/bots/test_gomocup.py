@@ -174,6 +174,10 @@ def test_boards_of_renju_are_ordered() -> None:
     (forbidden,) = manager.send("YXSHOWFORBID")
     assert forbidden == "FORBID 0707."
     assert manager.send("YXBOARD", *four, "7,7,3", "DONE") == []
+    assert "forbidden" in manager.error("YXBOARD", *four, "9,9,3", "DONE")
+    assert manager.send("YXBOARD", "7,7,2", "9,9,3", "DONE") == [], "White plays anywhere"
+    assert "forbidden" in manager.error("YXBOARD", "7,7,2", "7,7,3", "DONE")
+    manager.send("YXBOARD", *four, "DONE")
     assert "forbidden" in manager.error("TURN 7,7")
     theirs = [stone[:-1] + ("2" if stone[-1] == "1" else "1") for stone in four]
     assert "forbidden" in manager.error("YXBOARD", *theirs, "7,7,2", "DONE")
