@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bots.gomocup_info import Info
 from engine import Position, RuleSet
 from engine.evaluators import HashEvaluator
+from engine.openings import OPENINGS
 from tests.bots.talk import GAMES, Gomocup
 
 
@@ -377,6 +378,18 @@ def test_any_opening_by_extension_commands() -> None:
     manager.send("RESTART", "NARABE_OPENING swap-5", "NARABE_TELL 7,7")
     assert manager.send("NARABE_TELL pass") == ["OK"]
     assert all(line.startswith("MESSAGE ") for line in manager.send("HELP"))
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_every_opening_is_played_by_the_search(opening: str) -> None:
+    bot, other = Gomocup(), Gomocup()
+    for manager in (bot, other):
+        assert manager.send("INFO rule 4", "START 15", f"NARABE_OPENING {opening}") == ["OK", "OK"]
+    for _ in range(20):
+        assert bot.send("NARABE_STATE") == other.send("NARABE_STATE")
+        (decision,) = bot.send("NARABE_GO")
+        assert other.send(f"NARABE_TELL {decision}") == ["OK"]
+    assert '"phase": "play"' in bot.send("NARABE_STATE")[0]
 
 
 def test_what_yixin_board_sends_is_taken() -> None:

@@ -18,6 +18,7 @@ from bots.player import Limit, Player, Watch
 from bots.repertoire import Game
 from engine import Position, RuleSet
 from engine.evaluators import HashEvaluator
+from engine.openings import OPENINGS
 from engine.search import SearchConfig
 from tests.bots.talk import new_player
 
@@ -245,6 +246,22 @@ def test_a_pass_that_belongs_to_an_opening_is_a_move() -> None:
     gtp.ok("play white pass")
     assert gtp.state()["phase"] == "no-token-1"
     assert gtp.fails("play white pass") == "illegal move"
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_every_opening_is_played_by_the_search(opening: str) -> None:
+    """One bot takes the decisions, and another one is told them."""
+    games: list[Game] = [(RuleSet.preset("renju"), opening)]
+    bot, other = (Conversation(games=games, factory=new_player) for _ in range(2))
+    for _ in range(20):
+        state = bot.state()
+        assert state == other.state()
+        if state["choice"]:
+            other.ok(f"narabe-choose {bot.ok('narabe-choose')}")
+        else:
+            move = bot.ok(f"genmove {state['colour']}")
+            other.ok(f"play {state['colour']} {move}")
+    assert bot.state()["phase"] == "play"
 
 
 def test_serving_ends_with_quit_or_the_input() -> None:
