@@ -186,6 +186,8 @@ class Player:
         if self._position.outcome is not None:
             raise ValueError("the game is over")
         budget = self._config.simulations if limit.simulations is None else limit.simulations
+        if self._config.kind == "gumbel":  # whose schedule is written out for the whole budget
+            budget = min(budget, self._config.simulations)
         self._follow(budget)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)
@@ -300,5 +302,5 @@ def _goes_on(earlier: Position, later: Position) -> bool:
 
 
 def unlimited(config: SearchConfig) -> SearchConfig:
-    """The same search, limited by time alone."""
-    return dataclasses.replace(config, simulations=UNLIMITED, arena_nodes=0)
+    """The same search, limited by time alone; by PUCT, since Gumbel search plans its budget."""
+    return dataclasses.replace(config, kind="puct", simulations=UNLIMITED, arena_nodes=0)

@@ -444,23 +444,23 @@ def test_time_is_kept() -> None:
     manager.send("START 15", "INFO timeout_turn 300", "INFO timeout_match 100000")
     began = time.monotonic()
     move = manager.move("BEGIN")
-    assert 0.1 < time.monotonic() - began < 0.6
+    assert 0.05 < time.monotonic() - began < 3
     manager.send("INFO time_left -100")
     began = time.monotonic()
     manager.move("TURN 0,0" if move != "0,0" else "TURN 1,1")
-    assert time.monotonic() - began < 0.3
+    assert time.monotonic() - began < 3, "a million simulations would take longer"
     manager.send("RESTART", "INFO timeout_turn 0")
     began = time.monotonic()
     manager.move("BEGIN")
-    assert time.monotonic() - began < 0.3
+    assert time.monotonic() - began < 3, "a million simulations would take longer"
 
 
 def test_several_stones_share_the_time_of_a_turn() -> None:
     manager = Gomocup(simulations=1 << 20)
-    manager.send("INFO rule 1", "START 15", "INFO timeout_turn 600")
+    manager.send("INFO rule 1", "START 15", "INFO timeout_turn 1500")
     began = time.monotonic()
     manager.send("SWAP2BOARD", "DONE")
-    assert 0.3 < time.monotonic() - began < 0.9
+    assert 0.5 < time.monotonic() - began < 2.4
 
 
 WORDS = st.sampled_from(

@@ -443,10 +443,10 @@ def test_a_bot_that_gives_up() -> None:
 def test_time_is_kept() -> None:
     factory = functools.partial(new_player, simulations=1 << 20)
     for commands, seconds in (
-        ("time_settings 0 1 2", (0.1, 0.8)),
-        ("time_settings 5 0 0", (0.1, 0.8)),
-        ("time_settings 600 0 0\ntime_left b 1 5", (0.03, 0.6)),
-        ("time_settings 0 0 0", (0.0, 0.3)),
+        ("time_settings 0 1 2", (0.05, 4)),
+        ("time_settings 5 0 0", (0.05, 4)),
+        ("time_settings 600 0 0\ntime_left b 1 5", (0.02, 4)),
+        ("time_settings 0 0 0", (0.0, 4)),
     ):
         gtp = Conversation(factory=factory)
         for command in commands.split("\n"):
