@@ -12,7 +12,7 @@ import pytest
 from bots.gtp import GtpSession
 from bots.repertoire import Game
 from engine import RuleSet
-from tests.bots.talk import TRANSCRIPTS, Gomocup, new_player
+from tests.bots.talk import GAMES, TRANSCRIPTS, Gomocup, new_player
 
 
 def read(path: Path) -> tuple[str, list[Game], list[tuple[str, list[tuple[str, str]]]]]:
@@ -57,3 +57,13 @@ def test_a_conversation(path: Path) -> None:
         for line, (mark, text) in zip(got, wanted, strict=True):
             matches = line == text if mark == "<" else re.fullmatch(text, line)
             assert matches, (sent, line, text)
+
+
+def test_every_command_is_documented() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    gtp, gomocup = ((docs / name).read_text().lower() for name in ("gtp.md", "gomocup.md"))
+    for command in GtpSession("stub", GAMES, new_player)._commands:
+        assert command in gtp
+    for command in Gomocup().session._commands:
+        stem = command.lower().rstrip("0123456789")
+        assert stem in gomocup, command

@@ -67,6 +67,19 @@ def test_the_end_comes_at_once_while_the_bot_thinks(exported_bot: Path, protocol
 
 
 @pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
+def test_the_end_comes_behind_a_flood_while_the_bot_thinks(
+    exported_bot: Path, protocol: str
+) -> None:
+    bot = Process(exported_bot, protocol, *LONG)
+    bot.send(BEGINNINGS[protocol])
+    bot.line()
+    more = {"gomocup": "RESTART\nBEGIN\n?\n", "gtp": "clear_board\ngenmove b\n?\n"}[protocol]
+    bot.send(100 * more + ENDS[protocol])
+    said = bot.end()
+    assert said.count({"gomocup": "UNKNOWN", "gtp": "? unknown"}[protocol]) == 100
+
+
+@pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
 def test_what_was_asked_before_the_input_ended_is_answered(
     exported_bot: Path, protocol: str
 ) -> None:
