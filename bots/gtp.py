@@ -14,7 +14,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-from bots import gtp_analysis
 from bots.clock import Clock
 from bots.gtp_vertex import (
     GtpError,
@@ -22,28 +21,13 @@ from bots.gtp_vertex import (
     parse_colour,
     parse_integer,
     parse_vertex,
-    rows,
     vertex_name,
 )
 from bots.lines import Lines
 from bots.player import Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
-from bots.state import may_place, result_line, state_line
+from bots.state import may_place
 from engine import IllegalAction, Position, RuleError, RuleSet
-from engine.search import SearchResult
-
-HELP = """\
-Beyond the specification; docs/gtp.md tells more.
-narabe-games                 the games that this bot knows, by number
-narabe-game NUMBER           sets up one of them
-narabe-state                 the game as JSON; choice: whether narabe-choose is next
-narabe-legal                 everything that the seat to act may do
-narabe-choose                the bot takes an opening's decision: black, white, more, 1..12
-narabe-choose OPTION         the other side's decision
-narabe-why COLOUR VERTEX     why a move is illegal
-narabe-draw COLOUR           whether this side accepts a draw
-narabe-policy, -visits, -values, -line, -forbidden, -winning   for GoGui's analyze window
-lz-analyze, kata-analyze [COLOUR] [INTERVAL] [KEY VALUE ...]   reports until a line arrives"""
 
 #: A command's answer, or its lines as they come.
 Answer = str | Iterator[str]
@@ -66,7 +50,7 @@ class GtpSession:
         self._new_player = new_player
         self._game = games[first]
         self._made: Player | None = None
-        #: Positions before a set-up, and whether it only changed whose turn it was.
+        #: Positions before a set-up, and whether it only changed the turn for a move.
         self._earlier: list[tuple[Position, bool]] = []
         self._setting = Clock()
         self._clocks: dict[str, Clock] = {}
@@ -78,7 +62,6 @@ class GtpSession:
             "version": lambda: self._version,
             "known_command": lambda name: "true" if name in self._commands else "false",
             "list_commands": lambda: "\n".join(self._commands),
-            "help": lambda: HELP,
             "quit": self._quit,
             "boardsize": self._boardsize,
             "clear_board": self._clear_board,
@@ -91,31 +74,6 @@ class GtpSession:
             "undo": self._undo,
             "showboard": lambda: diagram(self._position),
             "final_score": self._final_score,
-            "gogui-rules_game_id": lambda: self._game[0].name.replace("-", ""),
-            "gogui-rules_board": lambda: "\n".join(rows(self._position)),
-            "gogui-rules_board_size": self._board_size,
-            "gogui-rules_legal_moves": self._legal_moves,
-            "gogui-rules_side_to_move": lambda: self._position.to_play,
-            "gogui-rules_final_result": lambda: result_line(self._position),
-            "gogui-setup": self._gogui_setup,
-            "gogui-setup_player": self._set_turn,
-            "gogui-play_sequence": self._play_sequence,
-            "gogui-analyze_commands": lambda: gtp_analysis.ANALYZE_COMMANDS,
-            "lz-analyze": lambda *words: self._analyze(words, kata=False),
-            "kata-analyze": lambda *words: self._analyze(words, kata=True),
-            "narabe-games": self._list_games,
-            "narabe-game": self._select_game,
-            "narabe-legal": self._legal,
-            "narabe-why": self._why,
-            "narabe-choose": self._choose,
-            "narabe-draw": self._draw,
-            "narabe-state": lambda: state_line(self._position),
-            "narabe-policy": self._look(gtp_analysis.policy, simulations=1),
-            "narabe-visits": self._look(gtp_analysis.visits),
-            "narabe-values": self._look(gtp_analysis.values),
-            "narabe-line": self._look(gtp_analysis.best_line),
-            "narabe-forbidden": lambda: self._points(sorted(self._position.forbidden())),
-            "narabe-winning": lambda: self._points(self._position.winning_points()),
         }
 
     # --- lines ---
@@ -204,18 +162,6 @@ class GtpSession:
     def _komi(self, komi: str) -> str:
         _number(komi, "komi")
         return ""
-
-    def _list_games(self) -> str:
-        return "\n".join(
-            f"{index} {rules.name} {rules.width}x{rules.height} {opening}"
-            for index, (rules, opening) in enumerate(self._repertoire.games)
-        )
-
-    def _select_game(self, index: str) -> str:
-        number = parse_integer(index)
-        if number >= len(self._repertoire.games):
-            raise GtpError("no such game: see narabe-games")
-        return self._start(self._repertoire.games[number])
 
     # --- time ---
 
@@ -323,6 +269,12 @@ class GtpSession:
         self._player.reset(self._earlier.pop()[0])
         return ""
 
+    def _final_score(self) -> str:
+        outcome = self._position.outcome
+        if outcome is None:
+            raise GtpError("cannot score: the game is not over")
+        return {"black": "B+", "white": "W+", None: "0"}[outcome.winner_colour]
+
     # --- setting up ---
 
     def _set_up(self, stones: Sequence[tuple[str, int]]) -> None:
@@ -355,122 +307,17 @@ class GtpSession:
         except RuleError as error:
             raise GtpError("illegal move") from error
 
-    def _gogui_setup(self, *moves: str) -> str:
-        """Stones on a board; whose turn it is does not change, since the command does not say."""
-        to_play = self._position.to_play
-        stones = [self._parse_move(*pair) for pair in _pairs(moves)]
-        if stones:
-            self._set_up(stones)
-            if self._position.to_play != to_play:
-                self._player.reset(self._from_board(self._position.board.ravel(), to_play))
-        return ""
-
-    def _set_turn(self, colour: str) -> str:
+    def _set_turn(self, colour: str, *, for_move: bool = True) -> str:
+        """Change whose turn it is; `for_move`: taken back with the move that it is made for."""
         mover, position = parse_colour(colour), self._position
         if mover == position.to_play:
             return ""
         if position.phase != "play":
             raise GtpError("illegal move")
         made = self._from_board(position.board.ravel(), mover)
-        self._earlier.append((position.copy(), True))
+        self._earlier.append((position.copy(), for_move))
         self._player.reset(made)
         return ""
-
-    def _play_sequence(self, *moves: str) -> str:
-        for colour, vertex in _pairs(moves):
-            self._play(colour, vertex)
-        return ""
-
-    # --- choices, and what viewers ask ---
-
-    def _choose(self, option: str | None = None) -> str:
-        """The seat to act chooses by thinking, or as it is told."""
-        if self._position.outcome is not None or may_place(self._position):
-            raise GtpError("there is nothing to choose: use play and genmove")
-        if option is None:
-            action = self._think(self._position.colour_of(self._position.seat))
-        else:
-            action = parse_vertex(self._position.rules, option)
-        self._play_action(action)
-        return vertex_name(self._position.rules, action)
-
-    def _legal(self) -> str:
-        return self._points(self._position.legal_actions().tolist())
-
-    def _legal_moves(self) -> str:
-        legal = self._position.legal_actions()
-        return self._points(legal[legal <= self._position.rules.points].tolist())
-
-    def _points(self, actions: Sequence[int]) -> str:
-        return " ".join(vertex_name(self._position.rules, action) for action in actions)
-
-    def _why(self, colour: str, vertex: str) -> str:
-        """Why a move is illegal, or `legal`."""
-        position = self._position
-        mover = parse_colour(colour)
-        try:
-            action = parse_vertex(position.rules, vertex)
-        except GtpError as error:
-            if str(error) == "illegal move":
-                return "off-board"
-            raise
-        if position.outcome is None and mover != position.to_play:
-            return f"it is the turn of {position.to_play}"
-        return position.why_illegal(action) or "legal"
-
-    def _board_size(self) -> str:
-        rules = self._game[0]
-        if rules.width != rules.height:
-            raise GtpError("the board is not square: see narabe-state")
-        return str(rules.width)
-
-    def _final_score(self) -> str:
-        outcome = self._position.outcome
-        if outcome is None:
-            raise GtpError("cannot score: the game is not over")
-        return {"black": "B+", "white": "W+", None: "0"}[outcome.winner_colour]
-
-    def _draw(self, colour: str) -> str:
-        """Whether this colour's player agrees to a draw that it is offered."""
-        owner, position = parse_colour(colour), self._position
-        if position.outcome is not None:
-            raise GtpError("the game is over")
-        seat = "A" if position.colour_of("A") == owner else "B"
-        limit = self._player.limit_by(self._clock(owner), self._arrived)
-        return "accept" if self._player.accepts_draw(seat, limit) else "decline"
-
-    # --- analysis ---
-
-    def _look(
-        self, show: Callable[[Player, SearchResult], str], simulations: int | None = None
-    ) -> Callable[[], str]:
-        return lambda: show(self._player, self._consider(simulations))
-
-    def _consider(self, simulations: int | None = None) -> SearchResult:
-        """Think without a clock and without playing."""
-        if self._position.outcome is not None:
-            raise GtpError("the game is over")
-        limit = self._player.limit_by(Clock(), time.monotonic(), simulations)
-        return self._player.think(limit, self._is_hurried)
-
-    def _analyze(self, words: Sequence[str], *, kata: bool) -> Answer:
-        """Reports every so many hundredths of a second, until a line arrives or the input ends."""
-        colour, interval, most = _analyze_options(list(words))
-        if self._position.outcome is not None:
-            raise GtpError("the game is over")
-        if colour not in (None, self._position.to_play):
-            raise GtpError(f"it is the turn of {self._position.to_play}")
-        if self._lines is None:
-            result = self._consider()
-            return iter([gtp_analysis.report(self._player, result, kata=kata, most=most)])
-        return self._stream(self._lines, kata, interval, most)
-
-    def _stream(self, lines: Lines, kata: bool, interval: float, most: int) -> Iterator[str]:
-        def is_over() -> bool:
-            return lines.peek() is not None or lines.ended
-
-        yield from gtp_analysis.stream(self._player, kata, most, interval, is_over)
-        lines.wait()
 
 
 def _words(line: str) -> list[str]:
@@ -494,24 +341,3 @@ def _number(text: str, what: str) -> float:
     if not math.isfinite(number):
         raise GtpError(f"syntax error: {what} is a number")
     return number
-
-
-def _pairs(words: Sequence[str]) -> list[tuple[str, str]]:
-    if len(words) % 2:
-        raise GtpError("syntax error: moves are colours and vertices")
-    return list(zip(words[::2], words[1::2], strict=True))
-
-
-def _analyze_options(words: list[str]) -> tuple[str | None, float, int]:
-    """Colour or None, seconds between reports, most moves in one; other options are passed over."""
-    colour, interval, most = None, 1.0, 1 << 30
-    if words and not words[0].isdecimal() and words[0].lower() in ("b", "w", "black", "white"):
-        colour = parse_colour(words.pop(0))
-    if words and words[0].isdecimal():
-        interval = parse_integer(words.pop(0)) / 100
-    for key, value in _pairs(words):
-        if key == "interval":
-            interval = parse_integer(value) / 100
-        elif key == "maxmoves":
-            most = max(1, parse_integer(value))
-    return colour, max(0.01, interval), most

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bots.gomocup_extensions import ExtendedGomocupSession
-from bots.gtp import GtpSession
+from bots.gtp_extensions import ExtendedGtpSession
 from bots.loading import Bot, load_bot
 from bots.player import unlimited
 from bots.terminal import play_at_terminal
@@ -24,7 +24,7 @@ from model.bot import BotError
 from scripts.quiet import run_quietly
 
 #: Conversations with programs.
-PROTOCOLS = {"gtp": GtpSession, "gomocup": ExtendedGomocupSession}
+PROTOCOLS = {"gtp": ExtendedGtpSession, "gomocup": ExtendedGomocupSession}
 
 #: The seats of people. A colour stands for the seat that has it before any swap.
 HUMANS = {"A": "A", "B": "B", "black": "A", "white": "B", "both": "AB", "none": ""}

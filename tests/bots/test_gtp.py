@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.gtp import GtpSession
+from bots.gtp_extensions import ExtendedGtpSession
 from bots.gtp_vertex import COLUMNS, GtpError, parse_vertex, vertex_name
 from bots.player import Limit, Player, Watch
 from bots.repertoire import Game
@@ -56,7 +56,7 @@ class Conversation:
         games: list[Game] | None = None,
         factory: Callable[[RuleSet, str], Player] = FirstLegal,
     ) -> None:
-        self.session = GtpSession("stub", games or GAMES, factory)
+        self.session = ExtendedGtpSession("stub", games or GAMES, factory)
         self.ok(f"narabe-game {game}")
 
     def ok(self, command: str) -> str:
@@ -112,7 +112,7 @@ def test_help_tells_of_the_extensions() -> None:
 
 
 def test_ids_comments_and_control_characters() -> None:
-    answer = GtpSession("stub", GAMES, FirstLegal).answer
+    answer = ExtendedGtpSession("stub", GAMES, FirstLegal).answer
     assert answer("7 protocol_version") == "=7 2\n\n"
     assert answer("8 undefined\r\n") == "?8 unknown command\n\n"
     assert answer("\tplay\tblack  D4\x07 # the first stone\r\n") == "= \n\n"
@@ -270,7 +270,7 @@ def test_serving_ends_with_quit_or_the_input() -> None:
         (b"name\n\xff\n", b"= narabe\n\n? unknown command\n\n"),
     ):
         output = io.BytesIO()
-        GtpSession("stub", GAMES, FirstLegal).serve(io.BytesIO(lines), output)
+        ExtendedGtpSession("stub", GAMES, FirstLegal).serve(io.BytesIO(lines), output)
         assert output.getvalue() == answers
 
 
@@ -323,6 +323,9 @@ def test_goguis_set_up() -> None:
     gtp.ok("gogui-setup b A1 b B1 w C3")
     assert gtp.state()["colour"] == "black"
     gtp.ok("gogui-setup_player w")
+    assert gtp.state()["colour"] == "white"
+    gtp.ok("play w A9")
+    gtp.ok("undo")
     assert gtp.state()["colour"] == "white"
     gtp.ok("gogui-play_sequence w D4 b E5")
     assert gtp.ok("gogui-rules_board").count("X") == 3
@@ -420,7 +423,7 @@ def test_analysis_goes_on_until_a_line_comes() -> None:
             return part
 
     output = io.BytesIO()
-    GtpSession("stub", GAMES, new_player).serve(Slowly(), output)  # type: ignore[arg-type]
+    ExtendedGtpSession("stub", GAMES, new_player).serve(Slowly(), output)  # type: ignore[arg-type]
     answers = output.getvalue().decode().split("\n\n")
     assert [answer.split("\n")[0] for answer in answers[:3]] == ["=1", "=2 narabe", "=3"]
     reports = answers[0].split("\n")[1:]
@@ -502,7 +505,7 @@ def check_session(lines: list[str]) -> None:
         (RuleSet.preset("gomoku", size=6, line_length=4), "swap-2"),
         (RuleSet.preset("irensei", size=5, line_length=4, gutter=0), "none"),
     ]
-    session = GtpSession("stub", games, functools.partial(new_player, simulations=2))
+    session = ExtendedGtpSession("stub", games, functools.partial(new_player, simulations=2))
 
     def key() -> object:
         position = session._position

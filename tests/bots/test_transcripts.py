@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.gtp import GtpSession
+from bots.gtp_extensions import ExtendedGtpSession
 from bots.repertoire import Game
 from engine import RuleSet
 from tests.bots.talk import GAMES, TRANSCRIPTS, Gomocup, new_player
@@ -44,7 +44,7 @@ def test_a_conversation(path: Path) -> None:
         manager = Gomocup(games)
         answer = manager.send
     else:
-        session = GtpSession("stub", games, new_player)
+        session = ExtendedGtpSession("stub", games, new_player)
 
         def answer(line: str) -> list[str]:
             said = session.answer(line)
@@ -62,7 +62,7 @@ def test_a_conversation(path: Path) -> None:
 def test_every_command_is_documented() -> None:
     docs = Path(__file__).parents[2] / "docs"
     gtp, gomocup = ((docs / name).read_text().lower() for name in ("gtp.md", "gomocup.md"))
-    for command in GtpSession("stub", GAMES, new_player)._commands:
+    for command in ExtendedGtpSession("stub", GAMES, new_player)._commands:
         assert command in gtp
     for command in Gomocup().session._commands:
         stem = command.lower().rstrip("0123456789")
