@@ -205,12 +205,13 @@ class RuleSet:
         The board's size is free; passing is not a part of the protocol and does not matter, nor
         does whether a forbidden move is refused or loses.
         """
+        free = {"name", "width", "height", "passing", "pass_after"}
+        mine = {field: value for field, value in self.to_json().items() if field not in free}
         for name, number in GOMOCUP_RULES.items():
-            same: dict[str, Any] = {"name": self.name, "width": self.width, "height": self.height}
-            same |= {"passing": self.passing, "pass_after": self.pass_after}
-            if self.forbidden == "loss" and PRESETS[name].forbidden == "illegal":
-                same["forbidden"] = "loss"
-            if self == dataclasses.replace(PRESETS[name], **same):
+            wanted = PRESETS[name].to_json()
+            if mine["forbidden"] == "loss" and wanted["forbidden"] == "illegal":
+                wanted["forbidden"] = "loss"
+            if mine == {field: wanted[field] for field in mine}:
                 return number
         return None
 
