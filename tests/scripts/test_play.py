@@ -182,7 +182,7 @@ def test_a_person_at_a_real_terminal_quits_with_control_c(exported_bot: Path) ->
     assert b"B (white):" in seen
     status = None
     while status is None and time.monotonic() < deadline + 60:
-        # A signal between the prompt and the read that follows it waits for that; people press again.
+        # A signal between the prompt and its read waits for the read; people press again.
         process.send_signal(2)
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = process.wait(timeout=5)
