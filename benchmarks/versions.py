@@ -1,0 +1,133 @@
+"""This checkout's search against another's: is it as strong, and stronger in the same time?
+
+`python -m benchmarks.versions OTHER` plays paired games from random openings, this checkout against
+the one in the folder OTHER (built there with `python setup.py build_ext --inplace`), each in a
+process of its own. `--checkpoint FILE` gives both a network, else both search without one.
+With `--simulations N` a move both search alike; with `--seconds S` both have that time for each
+move, with the fastest evaluator that their version offers for a network. Prints wins, draws and
+losses of this checkout, Elo with a 95% interval, and the evaluations that either needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.table import describe
+from engine import Position, RuleSet
+from selfplay.ratings import Score, rate
+
+HERE = Path(__file__).parents[1]
+
+
+class Side:
+    """A checkout that plays, in a process of its own (`benchmarks/side.py`)."""
+
+    def __init__(self, folder: Path, setting: dict[str, Any]) -> None:
+        self.evaluations = 0
+        self._setting = setting
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(HERE / "benchmarks" / "side.py")],
+            cwd=folder,
+            env={"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._say(setting)
+
+    def play(self, games: list[Position]) -> None:
+        """Make its move in each of these games."""
+        self._say(self._setting | {"games": [[int(a) for a in game.actions] for game in games]})
+        assert self._process.stdout is not None
+        answered = json.loads(self._process.stdout.readline())
+        self.evaluations += answered["evaluations"]
+        for game, action in zip(games, answered["actions"], strict=True):
+            game.play(action)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+
+    def _say(self, what: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(what) + "\n")
+        self._process.stdin.flush()
+
+
+def match(sides: tuple[Side, Side], openings: list[Position]) -> list[float]:
+    """Results of the first side, 1, 0.5 or 0: each opening twice, with seats exchanged."""
+    games = [(opening.copy(), first) for opening in openings for first in (0, 1)]
+    while any(game.outcome is None for game, _ in games):
+        for number, side in enumerate(sides):
+            due = [
+                game
+                for game, first in games
+                if game.outcome is None and (first if game.seat == "A" else 1 - first) == number
+            ]
+            if due:
+                side.play(due)
+    results = []
+    for game, first in games:
+        assert game.outcome is not None
+        results.append((1 + game.outcome.value("AB"[first])) / 2)
+    return results
+
+
+def random_opening(rules: RuleSet, plies: int, rng: np.random.Generator) -> Position:
+    """A position after so many random plies that is not over."""
+    while True:
+        position = Position(rules)
+        for _ in range(plies):
+            if position.outcome is None:
+                position.play(int(rng.choice(position.legal_actions())))
+        if position.outcome is None:
+            return position
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("other", type=Path, help="the other checkout")
+    parser.add_argument("--checkpoint", type=Path)
+    parser.add_argument("--game", default="gomoku")
+    parser.add_argument("--rules", type=json.loads, default={"size": 9}, help="fields, as JSON")
+    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--seconds", type=float, help="a move, instead of simulations")
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--plies", type=int, default=4, help="random ones before each game")
+    asked = parser.parse_args()
+    setting = {
+        "game": asked.game,
+        "rules": asked.rules,
+        "checkpoint": asked.checkpoint and str(asked.checkpoint.resolve()),
+        "simulations": asked.simulations if asked.seconds is None else 100_000,
+        "seconds": asked.seconds or 1e6,
+    }
+    rules, rng = RuleSet.preset(asked.game, **asked.rules), np.random.default_rng(0)
+    openings = [random_opening(rules, asked.plies, rng) for _ in range(asked.pairs)]
+    sides = (Side(HERE, setting), Side(asked.other.resolve(), setting))
+    try:
+        results = match(sides, openings)
+    finally:
+        for side in sides:
+            side.close()
+    describe()
+    won, drawn, lost = (results.count(result) for result in (1, 0.5, 0))
+    score = Score(wins=won, draws=drawn, losses=lost)
+    rating = rate({("this", "other"): score}, anchor="other")["this"]
+    print(f"this checkout: {won}-{drawn}-{lost} (wins-draws-losses), Elo {rating}")
+    print(f"evaluations: {sides[0].evaluations:,} against {sides[1].evaluations:,}")
+
+
+if __name__ == "__main__":
+    main()
