@@ -112,8 +112,13 @@ class RuleSet:
         self._check_passing()
 
     def _check_line_length(self) -> None:
+        if MIN_LINE <= self.line_length <= MAX_LINE:
+            return
         if not max(self.width, self.height) < self.line_length <= MAX_SIDE + 1:
-            self._check_range("line_length", MIN_LINE, MAX_LINE)
+            raise RuleError(
+                f"rules.line_length: {self.line_length} is outside {MIN_LINE}..{MAX_LINE}; a line"
+                f" that nobody can make is longer than both sides, up to {MAX_SIDE + 1}"
+            )
 
     def _check_captures(self) -> None:
         if self.capture == "none" and (self.suicide or self.superko):

@@ -19,6 +19,7 @@ from omegaconf.errors import (
     MissingMandatoryValue,
     OmegaConfBaseException,
 )
+from yaml import YAMLError
 
 from engine import RuleError, RuleSet
 from engine.openings import opening
@@ -125,8 +126,20 @@ CHANGEABLE = (
 )
 
 
+def check_keys(settings: DictConfig, node: Any = Settings, prefix: str = "") -> None:
+    """Raise `SettingsError` for a key that there is not: with a + Hydra lets any be added."""
+    known = {item.name: item.type for item in dataclasses.fields(node)}
+    for name in map(str, settings):
+        if name not in known:
+            hint = similar(name, known) or f"; there are {', '.join(known)}"
+            raise SettingsError(f"{prefix}{name}: no such key{hint}")
+        if dataclasses.is_dataclass(known[name]) and isinstance(settings[name], DictConfig):
+            check_keys(settings[name], known[name], f"{prefix}{name}.")
+
+
 def run_config(settings: DictConfig) -> RunConfig:
-    """The plain configuration. Raises `SettingsError` naming the key of an impossible value."""
+    """The plain configuration. Raises `SettingsError` naming an unknown key or impossible value."""
+    check_keys(settings)
     games = mixed_games(settings) or [game_choice(settings)]
     parts: dict[str, Any] = {}
     for group, cls in GROUPS.items():
@@ -179,10 +192,14 @@ def resume(stored: str, settings: DictConfig, overridden: list[str]) -> DictConf
     counts: `overridden` are those keys and groups. Raises `SettingsError` naming the keys that
     cannot change.
     """
+    check_keys(settings)
     try:
         old = OmegaConf.merge(OmegaConf.structured(Settings), OmegaConf.create(stored))
-    except OmegaConfBaseException as error:
-        raise SettingsError(f"the run's stored config.yaml: {one_line(error)}") from error
+    except (OmegaConfBaseException, YAMLError) as error:
+        raise SettingsError(
+            f"the run's stored config.yaml is damaged, or of another version ({one_line(error)});"
+            " restore it, or start a new run"
+        ) from error
     assert isinstance(old, DictConfig)
     refused = []
     for key, value in _leaves(settings):
@@ -225,7 +242,8 @@ def one_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, MissingConfigException) and error.options:
-        return f"{text}; there are {', '.join(error.options)}"
+        name = (error.missing_cfg_file or "").rpartition("/")[2]
+        return text + (similar(name, error.options) or f"; there are {', '.join(error.options)}")
     if text.startswith("Ambiguous value"):
         return f"{text}; a list stands in brackets: KEY=[ONE,OTHER]"
     key = getattr(error, "full_key", None)

@@ -41,7 +41,7 @@ def _application() -> Callable[[], Any]:
 
     from scripts.settings import Settings
 
-    check_choices(sys.argv[1:])
+    sys.argv[1:] = checked_choices(sys.argv[1:])
     ConfigStore.instance().store(name="schema", node=Settings)
 
     def train(settings: DictConfig) -> None:
@@ -53,15 +53,31 @@ def _application() -> Callable[[], Any]:
     return application
 
 
-def check_choices(arguments: list[str]) -> None:
-    """Raise `SettingsError` for a group that is given no name: Hydra has but a traceback for it."""
+def checked_choices(arguments: list[str]) -> list[str]:
+    """The command line, with openings that have no file of their own given by name.
+
+    Raises `SettingsError` for a group that is given no name, for which Hydra has but a traceback,
+    and for an opening that there is not.
+    """
+    from engine import RuleError
+    from engine.openings import opening
     from scripts.settings import SettingsError
 
+    checked = []
     for argument in arguments:
         group, _, value = argument.partition("=")
         if (CONFIGS / group).is_dir() and re.match(r"null$|\[\s*\{", value):
             names = ", ".join(sorted(path.stem for path in (CONFIGS / group).glob("*.yaml")))
             raise SettingsError(f"{group}: {value} names no file; there are {names}")
+        if group == "opening" and re.fullmatch(r"[\w-]+", value):
+            try:
+                opening(value)
+            except RuleError as error:
+                raise SettingsError(str(error)) from error
+            if not (CONFIGS / group / f"{value}.yaml").exists():
+                argument = f"opening.name={value}"
+        checked.append(argument)
+    return checked
 
 
 def explained(call: Callable[[], Any]) -> None:

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from engine import RuleError
 from scripts.mixture import write_out
 from scripts.settings import Settings, SettingsError, one_line, run_config
-from scripts.train import check_choices
+from scripts.train import checked_choices
 from selfplay.loop import RunConfig
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -131,8 +131,8 @@ def test_overrides_are_refused_by_their_keys(override: str, message: str) -> Non
 @pytest.mark.parametrize("value", ["null", "[{preset:mnk}]"])
 def test_a_group_needs_a_name(value: str) -> None:
     with pytest.raises(SettingsError, match=r"mixture: .* names no file; there are family"):
-        check_choices(["run=x", f"mixture={value}"])
-    check_choices(["run=x", "mixture=none", "mixture.x=null", "stop.games=null"])
+        checked_choices(["run=x", f"mixture={value}"])
+    checked_choices(["run=x", "mixture=none", "mixture.x=null", "stop.games=null"])
 
 
 def test_what_the_page_on_mixtures_shows() -> None:

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from engine import OPENINGS, PRESETS, RuleSet
 from model.network import PRESETS as NETWORKS
 from scripts.settings import GROUPS, Settings, SettingsError, one_line, resume, run_config, schema
-from scripts.train import CONFIGS, longer, main, open_run
+from scripts.train import CONFIGS, checked_choices, longer, main, open_run
 from selfplay.loop import StopConfig
 from selfplay.run import RunFolder, RunState
 
@@ -232,3 +232,36 @@ def test_multirun_makes_one_run_for_each_job(tmp_path: Path) -> None:
         with RunFolder.open(tmp_path / f"sweep-seed-{seed}") as folder:
             assert OmegaConf.create(folder.config_yaml).seed == seed
             assert folder.load_state().games >= 6
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("+foo=1", "foo: no such key; there are run, "),
+        ("++lerner.lr=3", "lerner: no such key; did you mean learner?"),
+        ("+learner.learning_rate=3", "learner.learning_rate: no such key"),
+        ("+search.foo.bar=1", "search.foo: no such key"),
+        ("+game.colour=red", "game.colour: no such key; there are preset, rules"),
+    ],
+)
+def test_keys_that_are_added_must_exist(override: str, message: str) -> None:
+    settings = composed(override)
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        run_config(settings)
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        resume("run: x", settings, [])
+
+
+def test_an_opening_with_a_number_needs_no_file() -> None:
+    assert checked_choices(["run=x", "opening=soosorv-5"]) == ["run=x", "opening.name=soosorv-5"]
+    assert checked_choices(["opening=swap-2"]) == ["opening=swap-2"]
+    assert run_config(composed("opening.name=soosorv-5")).games[0].opening == "soosorv-5"
+    for name, hint in (("swap2", "did you mean swap-2"), ("soosorv-13", "from 1 to 12")):
+        with pytest.raises(SettingsError, match=hint):
+            checked_choices([f"opening={name}"])
+
+
+def test_a_damaged_configuration_is_called_so() -> None:
+    for stored in ("game: null", "game: [", "learner:\n  lr: fast"):
+        with pytest.raises(SettingsError, match=r"config\.yaml is damaged.*restore it"):
+            resume(stored, composed(), [])
