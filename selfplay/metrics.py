@@ -19,13 +19,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from torch.utils.tensorboard import SummaryWriter
 
-from engine import Position
+from engine import Position, RuleSet
 from selfplay import picture
 from selfplay.cluster import Chunk
 from selfplay.ratings import Estimate
 from selfplay.stopwatch import shares
 from selfplay.storage import cannot_write
-from selfplay.worker import FinishedGame, GameStatistics, Work
+from selfplay.worker import FinishedGame, GameStatistics, Work, offered
 
 _MIB = 2**20
 
@@ -192,38 +192,59 @@ def _curves_of(games: list[FinishedGame]) -> dict[str, float]:
     seats = Counter(game.record.result["winner_seat"] for game in games)
     colours = Counter(game.record.result["winner_colour"] for game in games)
     reasons = Counter(game.record.result["reason"] for game in games)
+    # A reason that did not occur is a point too: 0, not the last value that it had.
+    played = {game.record.rules for game in games}
+    possible = {reason for rules in played for reason in possible_reasons(rules)}
     curves = {
         "game/length": float(np.mean([game.statistics.plies for game in games])),
         "outcome/draws": seats[None] / n,
         **{f"outcome/seat_{seat}_wins": seats[seat] / n for seat in ("A", "B")},
         **{f"outcome/{colour}_wins": colours[colour] / n for colour in ("black", "white")},
-        **{f"outcome/by_{reason}": count / n for reason, count in reasons.items()},
+        **{f"outcome/by_{reason}": reasons[reason] / n for reason in possible | reasons.keys()},
     }
     statistics = [game.statistics for game in games]
     return curves | _choice_curves(games) | _search_curves(statistics)
 
 
+def possible_reasons(rules: RuleSet) -> set[str]:
+    """The reasons with which a game of these rules can end, resignation included."""
+    conditions = {
+        "overline": rules.overline in ("symmetric-loss", "asymmetric"),
+        "passes": rules.passing,
+        "pass-tiebreak": rules.pass_tiebreak,
+        "no-legal-action": rules.capture != "none" or rules.forbidden == "illegal",
+        "ply-limit": rules.ply_limit > 0,
+        "forbidden": rules.forbidden == "loss",
+    }
+    return {"line", "full-board", "resign", *(name for name, can in conditions.items() if can)}
+
+
 def _choice_curves(games: list[FinishedGame]) -> dict[str, float]:
     """What was chosen in the phases of the opening.
 
-    For each option: its share among the choices in its phase, search's value of the position for
-    the chooser, and the chooser's mean result. For a swap, `opening/PHASE/white` is how often the
-    chooser leaves Black's stones to the other seat.
+    For each option that a phase offers: its share among the choices made there, 0 where nobody
+    took it. For those that were taken: search's value of the position for the chooser, and the
+    chooser's mean result. For a swap, `opening/PHASE/white` is how often the chooser leaves Black's
+    stones to the other seat.
     """
-    chosen: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
-    phases: Counter[str] = Counter()
+    phases: dict[str, dict[str, list[tuple[float, int]]]] = defaultdict(dict)
     for game in games:
         winner = game.record.result["winner_seat"]
         for choice in game.statistics.choices:
             result = 0 if winner is None else 1 if winner == choice.seat else -1
-            chosen[choice.phase, choice.option].append((choice.root_value, result))
-            phases[choice.phase] += 1
+            options = phases[choice.phase]
+            for option in offered(game.record.opening, choice.phase):
+                options.setdefault(option, [])
+            options[choice.option].append((choice.root_value, result))
     curves = {}
-    for (phase, option), values in chosen.items():
-        value, result = np.mean(values, axis=0)
-        curves[f"opening/{phase}/{option}"] = len(values) / phases[phase]
-        curves[f"opening/{phase}/{option}_value"] = float(value)
-        curves[f"opening/{phase}/{option}_result"] = float(result)
+    for phase, options in phases.items():
+        choices = sum(map(len, options.values()))
+        for option, taken in options.items():
+            curves[f"opening/{phase}/{option}"] = len(taken) / choices
+            if taken:
+                value, result = np.mean(taken, axis=0)
+                curves[f"opening/{phase}/{option}_value"] = float(value)
+                curves[f"opening/{phase}/{option}_result"] = float(result)
     return curves
 
 

@@ -6,6 +6,7 @@ another game. So any game of a run can be played again alone, with the same resu
 """
 
 import dataclasses
+import functools
 import math
 import time
 from collections import deque
@@ -16,6 +17,7 @@ import numpy as np
 
 from engine import Position, RuleSet
 from engine.evaluators import Evaluator
+from engine.openings import opening as find_opening
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
 from model.targets import Sample
 from selfplay.records import GameRecord
@@ -97,9 +99,20 @@ class SelfPlayConfig:
         return -(-self.games // self.threads)
 
 
+#: What `offered` calls a stone placed where an option could have been taken.
+STONE = "stone"
+
+
+@functools.cache
+def offered(opening: str, phase: str) -> tuple[str, ...]:
+    """What a phase of an opening lets a seat choose from; empty where it only asks for a point."""
+    row = next(row for row in find_opening(opening).phases if row.name == phase)
+    return (*row.options, STONE) if row.options and row.point else tuple(row.options)
+
+
 @dataclass(slots=True, kw_only=True, frozen=True)
 class OpeningChoice:
-    """An option that a seat chose in a phase of the opening, and how search valued its position."""
+    """What a seat chose of `offered` in a phase, and how search valued its position."""
 
     phase: str
     option: str
@@ -132,7 +145,7 @@ class GameStatistics:
     agreement: np.ndarray
     """bool: search's first choice is the network's."""
     choices: list[OpeningChoice]
-    """Options chosen in phases of the opening, in order."""
+    """What was chosen in phases of the opening with options, in order."""
     would_resign: str | None = None
     """The seat that would have resigned in a game played out to check, if any."""
 
@@ -401,8 +414,8 @@ class SelfPlay:
         early = position.ply < self.config.temperature_plies
         temperature = self.config.temperature if early else self.config.late_temperature
         action = choose(result, temperature, game.rng)
-        if position.phase != "play" and action >= position.rules.points:
-            option = position.action_name(action)
+        if offered(position.opening, position.phase):
+            option = STONE if action < position.rules.points else position.action_name(action)
             game.choices.append(
                 OpeningChoice(
                     phase=position.phase, option=option, seat=seat, root_value=result.value

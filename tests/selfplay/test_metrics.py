@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine import PRESETS, REASONS, Position, RuleSet
 from selfplay import metrics
 from selfplay.ratings import Estimate
 from selfplay.storage import StorageError
@@ -42,6 +43,47 @@ def test_choices_are_shares_of_their_phase() -> None:
         for tag in shares:
             assert -1 <= chosen[f"{tag}_value"] <= 1
             assert -1 <= chosen[f"{tag}_result"] <= 1
+
+
+def test_an_option_that_nobody_took_has_a_share_of_zero() -> None:
+    games = play_versions(games=30)
+    game = next(g for g in games if [c.phase for c in g.statistics.choices] == ["choose"])
+    taken = game.statistics.choices[0].option
+    left = {"black": "white", "white": "black"}[taken]
+    curves = metrics.game_curves([game])
+    assert curves[f"opening/choose/{taken}"] == 1
+    assert curves[f"opening/choose/{left}"] == 0
+    assert f"opening/choose/{left}_value" not in curves
+    assert f"opening/choose/{left}_result" not in curves
+
+
+def test_a_reason_that_did_not_occur_has_a_rate_of_zero() -> None:
+    game = play_versions(games=1)[0]
+    curves = metrics.game_curves([game])
+    rates = {tag.partition("by_")[2]: value for tag, value in curves.items() if "/by_" in tag}
+    assert rates.keys() == metrics.possible_reasons(game.record.rules)
+    assert {reason for reason, rate in rates.items() if rate} == {game.record.result["reason"]}
+
+
+def test_games_end_with_possible_reasons() -> None:
+    rng, seen = np.random.default_rng(1), set()
+    games = [
+        *(RuleSet.preset(name, size=5) for name in PRESETS if name not in ("irensei", "mnk")),
+        RuleSet.preset("renju", size=9, forbidden="loss"),
+        RuleSet.preset("irensei", size=5, gutter=0, line_length=5, ply_limit=30),
+        RuleSet.preset("irensei", size=5, gutter=0, line_length=3),
+        RuleSet.preset("mnk", size=3, line_length=3, capture="switch"),
+        RuleSet.preset("mnk", size=3, line_length=4, capture="remove", superko=True),
+        RuleSet.preset("mnk", size=3, line_length=4, passing=True, pass_tiebreak=True),
+    ]
+    for rules in games:
+        for _ in range(20):
+            position = Position(rules)
+            while position.outcome is None:
+                position.play(int(rng.choice(position.legal_actions())))
+            assert position.outcome.reason in metrics.possible_reasons(rules)
+            seen.add(position.outcome.reason)
+    assert seen == set(REASONS)
 
 
 def test_the_policy_is_drawn_on_the_position_that_was_searched() -> None:

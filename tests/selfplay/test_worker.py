@@ -125,6 +125,22 @@ def test_choices_of_the_opening_are_counted() -> None:
     assert choices.keys() >= {("choose", "black"), ("choose", "white"), ("choose-or-more", "white")}
 
 
+def test_a_stone_instead_of_an_option_is_a_choice() -> None:
+    player = SelfPlay(
+        games=[GameChoice(rules=RECTANGLE, opening="swap-5")],
+        search=SEARCH,
+        config=SelfPlayConfig(games=4, fast_simulations=8, temperature_plies=6),
+        height=RECTANGLE.height,
+        width=RECTANGLE.width,
+        run_seed=1,
+    )
+    player.set_evaluator(HashEvaluator(1), 1)
+    player.add_indices(range(30))
+    choices = [(c.phase, c.option) for g in player.play(games=30)[0] for c in g.statistics.choices]
+    assert {option for phase, option in choices if phase == "token-1"} == {"stone", "pass"}
+    assert not any(phase.startswith("no-token") or phase == "play" for phase, _ in choices)
+
+
 def test_games_wait_for_indices_and_go_on_between_calls() -> None:
     player = self_play()
     player.add_indices(range(3))
