@@ -119,7 +119,9 @@ def draw_board(
     `dict.fromkeys(position.forbidden(), "cross")`. Raises `ValueError` for what is no point.
     """
     rules = position.rules
+    below = _options_text(heat, rules.points)
     _prepare(axes, rules.width, rules.height)
+    axes.set_ylim(-1.3 - 0.9 * bool(below), rules.height + 0.3 + 0.9 * bool(title))
     _draw_grid(axes, rules.width, rules.height, rules.gutter)
     if heat is not None:
         _draw_heat(axes, position, np.asarray(heat, dtype=np.float64))
@@ -129,15 +131,10 @@ def draw_board(
     outcome = position.outcome
     if outcome is not None and outcome.line:
         _draw_line(axes, position, outcome.line)
-    below = _options_text(heat, rules.points)
-    low, high = -1.3, rules.height + 0.3
     if below:
-        axes.text((rules.width - 1) / 2, -1.55, below, color=ANNOTATION, **_font(0.42, axes))
-        low -= 0.9
+        _write_across(axes, -1.55, below, ANNOTATION, 0.42)
     if title:
-        axes.text((rules.width - 1) / 2, rules.height + 0.2, title, color=WHITE, **_font(0.5, axes))
-        high += 0.9
-    axes.set_ylim(low, high)
+        _write_across(axes, rules.height + 0.2, title, WHITE, 0.5)
 
 
 def _prepare(axes: Axes, width: int, height: int) -> None:
@@ -329,15 +326,28 @@ def _dpi(axes: Axes) -> float:
     return float(figure.dpi if isinstance(figure, Figure) else mpl.rcParams["figure.dpi"])
 
 
-def _font(units: float, axes: Axes) -> dict[str, Any]:
-    """Text style, centred, of a height given in distances between two lines."""
+def _write_across(axes: Axes, y: float, text: str, colour: str, units: float) -> None:
+    """A line of text over the board's middle, smaller where it would be wider than the picture."""
+    low, high = axes.get_xlim()
+    style = _font(units, axes)
+    written = axes.text((low + high) / 2, y, text, color=colour, **style)
+    # Small letters are rounded to pixels, up to a tenth wider than their size says.
+    room, width = 0.9 * (high - low) * _spacing(axes), written.get_window_extent().width
+    written.set_fontsize(style["fontsize"] * min(1.0, room / width))
+
+
+def _spacing(axes: Axes) -> float:
+    """Pixels between two lines of the board."""
     box = axes.get_window_extent()
     low, high = axes.get_xlim()
     bottom, top = axes.get_ylim()
-    line = min(box.width / (high - low), box.height / (top - bottom))
-    size = units * line * 72 / _dpi(axes)
+    return float(min(box.width / (high - low), box.height / (top - bottom)))
+
+
+def _font(units: float, axes: Axes) -> dict[str, Any]:
+    """Text style, centred, of a height given in distances between two lines."""
     return {
-        "fontsize": size,
+        "fontsize": units * _spacing(axes) * 72 / _dpi(axes),
         "ha": "center",
         "va": "center",
         "family": "DejaVu Sans",

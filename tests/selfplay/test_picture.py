@@ -45,6 +45,22 @@ def test_stones_last_move_heat_and_line_are_drawn() -> None:
     assert coloured(won, picture.ANNOTATION) > coloured(plain, picture.ANNOTATION)
 
 
+@pytest.mark.parametrize("side", [(side, side) for side in range(3, 26)] + [(3, 9), (9, 3)])
+def test_lines_of_text_lie_inside_the_picture(side: tuple[int, int]) -> None:
+    width, height = side
+    rules = RuleSet.preset("mnk", width=width, height=height, line_length=3)
+    heat = np.zeros(rules.num_actions)
+    heat[rules.points :] = 1 / (rules.num_actions - rules.points)
+    title = "ply 118: white, seat A, value +0.01"
+    figure = picture.board_figure(Position(rules), heat=heat, title=title)
+    below, above = figure.axes[0].texts[-2:]
+    assert above.get_text() == title and "black 6%" in below.get_text()
+    for text in (below, above):
+        box = text.get_window_extent()
+        assert figure.bbox.x0 < box.x0 < box.x1 < figure.bbox.x1
+        assert figure.bbox.y0 < box.y0 < box.y1 < figure.bbox.y1
+
+
 def test_a_png_can_be_read() -> None:
     figure = picture.board_figure(Position(RuleSet.preset("gomoku")), inches=3)
     image = Image.open(io.BytesIO(picture.png(figure)))
