@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,11 @@ def load_bot(path: Path | str, simulations: int | None = None) -> Bot:
 
 def _exported(folder: Path) -> Bot:
     meta = read_bot(folder)
+    if find_spec("onnxruntime") is None:
+        raise BotError(
+            f"{folder}: a bot needs onnxruntime, which {sys.executable} lacks; install it there"
+            " with 'pip install narabe'"
+        )
 
     def load() -> Evaluator:
         # ONNX Runtime is imported only now: who asks for a bot's name need not wait for it.

@@ -44,17 +44,20 @@ _LAUNCHER = '''\
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 EXPORTED_WITH = @PYTHON@
 
 try:
+    if find_spec("onnxruntime") is None:
+        raise ImportError("No module named 'onnxruntime'")
     from scripts.play import main
 except ImportError as error:
     if sys.executable != EXPORTED_WITH and os.access(EXPORTED_WITH, os.X_OK):
         os.execv(EXPORTED_WITH, [EXPORTED_WITH, *sys.argv])
-    sys.exit(f"play: narabe is not installed for {sys.executable} ({error}); start this file with"
-             " a Python that has it, or install narabe there with pip")
+    sys.exit(f"play: {sys.executable} lacks narabe or what it needs ({error}); start this file with"
+             " a Python that has both, or install them there with 'pip install narabe'")
 
 sys.exit(main([str(Path(__file__).resolve().parent), *sys.argv[1:]]))
 '''

@@ -144,7 +144,7 @@ def test_the_launcher_says_what_is_missing(tmp_path: Path, checkpoint: Path) -> 
     export(checkpoint, tmp_path / "bot")
     done = run(sys.executable, "-I", "-S", tmp_path / "bot" / "play", cwd=tmp_path)
     assert done.returncode == 1
-    assert "narabe is not installed" in done.stderr and "Traceback" not in done.stderr
+    assert "'pip install narabe'" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.usefixtures("few")
@@ -157,7 +157,7 @@ def test_the_launcher_finds_the_python_that_exported_it(tmp_path: Path, checkpoi
     assert done.returncode == 0 and "BOT" in done.stdout, done.stderr
     launcher.write_text(launcher.read_text().replace(sys.executable, "/nowhere/python"))
     done = run(other, "-I", "-S", launcher, cwd=tmp_path)
-    assert done.returncode == 1 and f"not installed for {other}" in done.stderr
+    assert done.returncode == 1 and f"{other} lacks narabe" in done.stderr
 
 
 def edit(folder: Path, **changes: Any) -> None:

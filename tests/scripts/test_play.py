@@ -115,6 +115,34 @@ def test_gtp_is_spoken_where_no_terminal_is(exported_bot: Path) -> None:
     assert done.stdout == "=1 narabe\n\n=2 \n\n=3 testing-v000003\n\n?4 unknown command\n\n"
 
 
+def test_a_python_without_onnxruntime_is_told_at_the_start(
+    exported_bot: Path, tmp_path: Path
+) -> None:
+    code = WITHOUT_TORCH.replace('"torch"', '"onnxruntime", "torch"')
+    done = subprocess.run(
+        [sys.executable, "-c", code, exported_bot, "--protocol", "gtp"],
+        cwd=ROOT,
+        input="name\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "needs onnxruntime" in done.stderr and "pip install narabe" in done.stderr
+    assert done.stderr.count("\n") == 1
+    done = subprocess.run(
+        [sys.executable, "-S", exported_bot / "play", "--protocol", "gtp"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input="name\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "onnxruntime" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_the_launcher_starts_the_bot_from_anywhere(exported_bot: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, exported_bot / "play", "--protocol", "gtp"],
