@@ -354,7 +354,7 @@ def _read_state(file: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         raise LearnerStateError(f"{file}: cannot be read ({error}); start a new run") from error
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise LearnerStateError(
-            f"{file}: truncated or no learner's state; start a new run from a checkpoint"
+            f"{file}: truncated or no learner's state; restore it from a backup or start a new run"
         ) from error
     return scalars, tensors
 
