@@ -9,6 +9,7 @@ from typing import Any
 
 from engine import RuleSet
 from engine.evaluators import Evaluator, UniformEvaluator
+from engine.rules import similar
 from engine.search import SearchConfig
 from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
 from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
@@ -197,7 +198,10 @@ def players_of(
         elif is_bot(spec):
             player = bot_player(spec, simulations=simulations)
         else:
-            player = checkpoint_player(spec, search, device=device)
+            try:
+                player = checkpoint_player(spec, search, device=device)
+            except PlayerError as error:
+                raise PlayerError(f"{error}{similar(spec, ('random', 'mcts:N'))}") from error
         players.append(player)
     counts = Counter(player.name for player in players)
     for player, spec in zip(players, specs, strict=True):

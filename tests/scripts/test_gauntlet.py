@@ -77,6 +77,8 @@ def test_bad_input_is_one_clear_line(
         (["random"], "at least two players"),
         (["random", "random", "--game", "mnk"], "two players are called random"),
         (["random", "mcts:some"], "after 'mcts:' comes the number"),
+        (["randm", "mcts:8"], "; did you mean random?"),
+        (["random", "mcts=8"], "; did you mean mcts:N?"),
         (["random", "mcts:8"], "give --game"),
         (["random", str(tmp_path / "missing")], "missing.json: cannot be read"),
         (["random", str(damaged)], "bot.json: truncated"),
