@@ -211,6 +211,7 @@ def test_a_game_record_is_a_request() -> None:
         ({}, "game: missing"),
         ({"game": 3}, "game: must be a string, not a number"),
         ({"game": None}, "game: must be a string, not null"),
+        ({"game": "mnk", "rules": {"gutter": None}}, "rules.gutter: None is not of type int"),
         ({"game": "chess"}, "game: 'chess'"),
         ({"game": "mnk", "rules": []}, "rules: must be an object"),
         ({"game": "mnk", "rules": {"siez": 5}}, "rules.siez: no such rule"),
