@@ -409,8 +409,10 @@ def test_analysis(command: str, pattern: str | None) -> None:
 
 
 def test_analysis_goes_on_until_a_line_comes() -> None:
-    class Slowly(io.RawIOBase):
-        """Sends the second part after a while."""
+    output = io.BytesIO()
+
+    class Patiently(io.RawIOBase):
+        """Sends the second part when there have been several reports."""
 
         parts = (b"1 kata-analyze 5\n", b"\n2 name\n", b"3 lz-analyze 5\n", b"")
 
@@ -418,12 +420,15 @@ def test_analysis_goes_on_until_a_line_comes() -> None:
             self.sent = iter(self.parts)
 
         def read(self, _: int = -1) -> bytes:
-            part = next(self.sent)
-            time.sleep(0.0 if part == self.parts[0] else 0.4)
+            part, deadline = next(self.sent), time.monotonic() + 60
+            while part == self.parts[1] and time.monotonic() < deadline:
+                if output.getvalue().count(b"\ninfo move") > 3:
+                    break
+                time.sleep(0.01)
             return part
 
-    output = io.BytesIO()
-    ExtendedGtpSession("stub", GAMES, new_player).serve(Slowly(), output)  # type: ignore[arg-type]
+    session = ExtendedGtpSession("stub", GAMES, new_player)
+    session.serve(Patiently(), output)  # type: ignore[arg-type]
     answers = output.getvalue().decode().split("\n\n")
     assert [answer.split("\n")[0] for answer in answers[:3]] == ["=1", "=2 narabe", "=3"]
     reports = answers[0].split("\n")[1:]
