@@ -120,7 +120,7 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
 
     found = rates({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
     ratio = found["play"][0] / found["raw"][0]
-    parts = {name: share for name, share in shares(done.parts).items() if name != "waiting"}
+    done.parts.pop("waiting")  # while the evaluator alone was timed
     _, work = case.worker(evaluator, cache_mib=32).play(games=10**6, seconds=3 * seconds)
     return [
         Row(
@@ -133,7 +133,7 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
         ),
         *(
             Row(what=f"  {name}, {case.name}", value=100 * share, unit="% of its time")
-            for name, share in parts.items()
+            for name, share in shares(done.parts).items()
         ),
         Row(
             what=f"simulations an evaluation, {case.name}",
