@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from benchmarks.evaluators import random_network
 from engine import Position, RuleSet
 from model.network import Network, NetworkConfig
 from model.targets import Sample
@@ -18,13 +19,7 @@ GAMES = ((IRENSEI, "swap-1st"), (RECTANGLE, "none"), (SMALL, "swap-2"))
 
 def wild_network(config: NetworkConfig = TINY, seed: int = 0) -> Network:
     """A network in which every weight and bias matters, none of them 0 as after initialisation."""
-    network = Network(config).eval()
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            scale = parameter[0].numel() ** -0.5 if parameter.dim() > 1 else 0.3
-            parameter.normal_(0.0, scale, generator=generator)
-    return network
+    return random_network(config, seed)
 
 
 def some_positions(rules: RuleSet, opening: str, n: int, seed: int = 0) -> list[Position]:
