@@ -336,17 +336,17 @@ class Loop:
         wanted = int(loop.reuse * state.samples) // self.config.learner.batch_size
         if self.config.stop.steps:
             wanted = min(wanted, self.config.stop.steps)
-        return wanted - state.steps
+        return wanted - self.learner.steps
 
     def train(self) -> bool:
         """Make the steps owed, up to the next version's. Returns whether to publish that one."""
-        publish_steps, first = self.config.loop.publish_steps, self.state.steps
+        publish_steps, first = self.config.loop.publish_steps, self.learner.steps
         count = min(self.steps_owed(), publish_steps - first % publish_steps)
         for batch in ahead(self.batch, range(first, first + count)):
             if self._stop():
                 return False
             self.step(batch)
-        return count > 0 and self.state.steps % publish_steps == 0
+        return count > 0 and self.learner.steps % publish_steps == 0
 
     def batch(self, step: int) -> Batch:
         """What a step trains on. Its chances depend on the run's seed and the step only."""
@@ -358,10 +358,9 @@ class Loop:
         """One optimiser step."""
         self.watch.lap("batches")
         metrics = self.learner.step(batch)
-        self.state.steps += 1
         self.metrics.learned(metrics)
         self._losses.append(metrics)
-        if self.state.steps % 5 == 0:
+        if self.learner.steps % 5 == 0:
             self.report("learning")
         self.watch.lap("training")
 
@@ -369,7 +368,7 @@ class Loop:
         """Store the averaged weights as a new version, then the learner; hand the version out."""
         assert self.publisher is not None
         state = self.state
-        state.version = state.steps // self.config.loop.publish_steps
+        state.version = self.learner.steps // self.config.loop.publish_steps
         checkpoint = self.save_checkpoint(self.learner, state.version)
         self.save_learner()
         self.write_metrics()
@@ -400,12 +399,13 @@ class Loop:
         return checkpoint
 
     def save_learner(self) -> None:
-        """Store the learner's state in place of the last one."""
+        """Store the learner's state in place of the last one; the next commit counts its steps."""
         folder = self.folder.folder("learner")
         try:
             self.learner.save(folder)
         except OSError as error:
             raise cannot_write(folder / STATE_FILE, error) from error
+        self.state.steps = self.learner.steps
 
     def write_metrics(self) -> None:
         """One point of every curve."""
@@ -423,7 +423,7 @@ class Loop:
                 "replay/window": replay.window,
                 "replay/memory_mib": replay.memory / 2**20,
                 "run/games": self.state.games,
-                "run/steps": self.state.steps,
+                "run/steps": self.learner.steps,
                 "run/version": self.state.version,
                 "run/minutes": self.state.seconds / 60,
                 "run/workers_replaced": workers.replaced,
@@ -502,7 +502,7 @@ class Loop:
             for done, limit in (
                 (self.seconds() / 60, stop.minutes),
                 (state.games, stop.games),
-                (state.steps, stop.steps),
+                (self.learner.steps, stop.steps),
             )
             if limit
         ]
@@ -530,7 +530,7 @@ class Loop:
                 phase=phase,
                 games=state.games,
                 samples=state.samples,
-                steps=state.steps,
+                steps=self.learner.steps,
                 version=state.version,
                 seconds=self.seconds(),
                 positions_per_second=self.rates.positions,

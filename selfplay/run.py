@@ -56,7 +56,8 @@ class RunState:
     samples: int = 0
     #: Samples that the replay's shards held; less than `samples` where damaged ones were lost.
     stored: int = 0
-    #: Optimiser steps of the learner, and the weights version published last (0: untrained).
+    #: Optimiser steps of the learner as stored, and the weights version published last (0:
+    #: untrained).
     steps: int = 0
     version: int = 0
     #: Seconds of training, summed over all sessions.
