@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import gc
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -111,6 +112,7 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     network, served = case.serve()
     evaluator = evaluator_for(network, "cpu", GAMES, served)
     worker, done = case.worker(evaluator, cache_mib=0), Work()
+    gc.freeze()  # as a worker's process does
 
     def play() -> int:
         nonlocal done

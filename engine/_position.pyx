@@ -938,7 +938,23 @@ cdef class PositionCore:
         _judge_quiet_end(rules, self.block, self.history)
 
     def play(self, int action):
-        play(&self.table.rules, self.block, self.history, action)
+        """Plays a legal action; returns the points whose stones left the board, ascending."""
+        cdef const Rules *rules = &self.table.rules
+        cdef const uint8_t *colours = colours_of(rules, self.block)
+        cdef uint8_t before[MAX_CELLS]
+        cdef int point, stones = self.block.stones
+        cdef bint places = (action < rules.points
+                            and rules.phases[self.block.phase].effect != OFFERS)
+        if not (rules.captures and places):
+            play(rules, self.block, self.history, action)
+            return []
+        memcpy(before, colours, rules.cells)
+        before[rules.cell_of[action]] = self.block.to_play
+        play(rules, self.block, self.history, action)
+        if self.block.stones > stones:
+            return []
+        return [point for point in range(rules.points)
+                if before[rules.cell_of[point]] and not colours[rules.cell_of[point]]]
 
     def verdict(self, int action):
         return VERDICTS[verdict(&self.table.rules, self.block, self.history, action)]

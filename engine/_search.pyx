@@ -595,11 +595,11 @@ cdef class SearchCore:
     cdef float *priors                      # [MAX_ACTIONS] of the row that is being answered
     cdef int first_tree                     # where the next collect begins
     cdef list held                          # Python objects whose memory the trees point into
+    cdef readonly object planes             # [batch_size or more, C, H, W] float32
+    cdef readonly object globals_           # [batch_size or more, G] float32
     cdef float *planes_at
     cdef float *globals_at
     cdef uint64_t *keys_at
-    cdef readonly object planes             # [batch_size, C, H, W] float32
-    cdef readonly object globals_           # [batch_size, G] float32
     cdef readonly object keys               # [batch_size] uint64
 
     def __cinit__(self, int trees, int batch_size, int height, int width, uint32_t nodes,
@@ -611,14 +611,11 @@ cdef class SearchCore:
         self.tree_count, self.batch_size, self.area = trees, batch_size, height * width
         self.settings = settings
         self.held = [None] * trees
-        self.planes = np.zeros((batch_size, PLANE_COUNT, height, width), np.float32)
-        self.globals_ = np.zeros((batch_size, GLOBAL_COUNT), np.float32)
         self.keys = np.zeros(batch_size, np.uint64)
-        cdef float[:, :, :, ::1] planes = self.planes
-        cdef float[:, ::1] globals_ = self.globals_
         cdef uint64_t[::1] keys = self.keys
-        self.planes_at, self.globals_at = &planes[0, 0, 0, 0], &globals_[0, 0]
         self.keys_at = &keys[0]
+        self.write_into(np.zeros((batch_size, PLANE_COUNT, height, width), np.float32),
+                        np.zeros((batch_size, GLOBAL_COUNT), np.float32))
         self.scratch = <Position *> malloc(LARGEST_POSITION)
         self.row_trees = <int32_t *> malloc(batch_size * sizeof(int32_t))
         self.row_nodes = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
@@ -669,6 +666,13 @@ cdef class SearchCore:
         free(self.row_actions)
         free(self.priors)
         cache_free(&self.cache)
+
+    def write_into(self, planes, globals_):
+        """Batches are written into these arrays from now on: [batch_size or more, ...] float32."""
+        cdef float[:, :, :, ::1] planes_view = planes
+        cdef float[:, ::1] globals_view = globals_
+        self.planes_at, self.globals_at = &planes_view[0, 0, 0, 0], &globals_view[0, 0]
+        self.planes, self.globals_ = planes, globals_
 
     def start(self, int index, PositionCore position, int opening):
         """A tree with nothing but its root: this position."""

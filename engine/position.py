@@ -236,19 +236,13 @@ class Position:
         reason = self._core.verdict(index)
         if reason is not None:
             raise self._refusal(self.action_name(index), reason)
-        colour, removes = self.to_play, self.rules.capture == "remove"
-        before = self.board.ravel() if removes else None
-        phase = self._core.table.opening.phases[self._core.phase]
+        colour, phase = self.to_play, self._core.table.opening.phases[self._core.phase]
         places = index < self.rules.points and phase.effect != "offer"
         switches = places and self.rules.capture == "switch"
         switched = self._core.switched_by(index) if switches else []
-        self._core.play(index)
+        captured = self._core.play(index)
         self.actions.append(index)
         self._last = (index, colour, switched) if places else None
-        captured: list[int] = []
-        if before is not None and places:
-            before[index] = COLOURS.index(colour)
-            captured = np.flatnonzero((before != 0) & (self.board.ravel() == 0)).tolist()
         return Ply(action=index, captured=captured, switched=switched)
 
     def undo(self) -> None:

@@ -38,12 +38,12 @@ class RootEdges:
     @property
     def priors(self) -> Floats:
         """[k] the network's prior probabilities, without noise."""
-        return softmax(self.logits)
+        return np.exp(self.logits)
 
     def forced(self) -> Floats | None:
         """[k] all weight on the proven wins, or None where there are none."""
-        wins = (self.proofs == 1).astype(np.float32)
-        return normalised(wins) if wins.any() else None
+        wins = self.proofs == 1
+        return normalised(wins.astype(np.float32)) if wins.any() else None
 
     def open(self) -> NDArray[np.bool_]:
         """[k] actions not proven lost; all of them where every action is."""
@@ -53,18 +53,23 @@ class RootEdges:
 
 def visit_policy(root: RootEdges) -> Floats:
     """[k] visits as a distribution; proven wins take all of it, proven losses none of it."""
-    forced = root.forced()
-    if forced is not None:
-        return forced
-    weights = np.where(root.open(), root.visits, 0).astype(np.float32)
+    weights: NDArray[Any] = root.visits
+    if (root.proofs != UNPROVEN).any():
+        forced = root.forced()
+        if forced is not None:
+            return forced
+        weights = np.where(root.open(), weights, 0)
     if not weights.any():
         weights = np.where(root.open(), root.priors, np.float32(0))
-    return normalised(weights)
+    return normalised(weights.astype(np.float32))
 
 
 def visit_choice(root: RootEdges, policy: Floats) -> int:
     """Index of the most visited action; value, then prior, then the lower action break ties."""
-    return int(np.lexsort((-root.actions, root.priors, root.q, policy))[-1])
+    best = np.flatnonzero(policy == policy.max())
+    if len(best) > 1:
+        best = best[np.lexsort((-root.actions[best], root.priors[best], root.q[best]))]
+    return int(best[-1])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

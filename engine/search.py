@@ -152,11 +152,8 @@ class SearchBatch:
             "solver": config.solver,
         }
         self._core = SearchCore(trees, size, height, width, config.nodes, cache_mib << 20, settings)
-        self.planes, self.globals_, self.keys = (
-            self._core.planes,
-            self._core.globals_,
-            self._core.keys,
-        )
+        self.planes, self.globals_ = self._core.planes, self._core.globals_
+        self.keys = self._core.keys
         self._roots: list[Position | None] = [None] * trees
         self._rngs = [np.random.default_rng(0)] * trees
         self._noise = [False] * trees
@@ -164,6 +161,22 @@ class SearchBatch:
     def __len__(self) -> int:
         """Number of trees."""
         return len(self._roots)
+
+    def write_into(self, planes: Floats, globals_: Floats) -> None:
+        """Makes batches in these arrays from now on, which an evaluator may read in place.
+
+        `planes` [n, C, H, W], `globals_` [n, G] of this canvas, n at least a batch's rows, both
+        contiguous. Raises `ValueError` for other shapes, and while a batch is in flight.
+        """
+        self._not_in_flight()
+        for given, own in ((planes, self.planes), (globals_, self.globals_)):
+            if len(given) < self._core.batch_size or given.shape[1:] != own.shape[1:]:
+                raise ValueError(
+                    f"search: batches of {self._core.batch_size} rows {own.shape[1:]} do not fit"
+                    f" an array {given.shape}"
+                )
+        self._core.write_into(planes, globals_)
+        self.planes, self.globals_ = planes, globals_
 
     def start(
         self,
@@ -365,6 +378,8 @@ def choose(result: SearchResult, temperature: float, rng: np.random.Generator) -
     """An action drawn from the policy sharpened by 1/temperature; at 0 the best one."""
     if temperature <= 0 or result.proven is not None:
         return result.action
-    with np.errstate(divide="ignore"):
-        weights = roots.softmax(np.log(result.policy.astype(np.float64)) / temperature)
-    return int(result.actions[rng.choice(len(weights), p=weights / weights.sum())])
+    weights = result.policy.astype(np.float64)
+    if temperature != 1:
+        weights = (weights / weights.max()) ** (1 / temperature)
+    chances = weights.cumsum()
+    return int(result.actions[chances.searchsorted(rng.random() * chances[-1], side="right")])

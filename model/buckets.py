@@ -52,6 +52,23 @@ class BucketEvaluator(ABC):
     def _canvas(self, height: int, width: int) -> Canvas:
         """The network on boards of this size."""
 
+    def inputs(self, height: int, width: int) -> tuple[Floats, Floats] | None:
+        """Memory that is evaluated in place: planes [batch size, C, H, W], globals [batch size, G].
+
+        Who writes positions into its first rows, and asks about these rows, saves a copy. Every
+        call about other arrays overwrites it. None where the network wants another order in memory.
+        """
+        canvas = self._canvas_of(height, width)
+        if not canvas.planes.flags.c_contiguous:
+            return None
+        return canvas.planes, canvas.globals_
+
+    def _canvas_of(self, height: int, width: int) -> Canvas:
+        canvas = self._canvases.get((height, width))
+        if canvas is None:
+            canvas = self._canvases[height, width] = self._canvas(height, width)
+        return canvas
+
     def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """Policy logits [n, H*W + 16] and values [n], as `Evaluator.evaluate` states.
 
@@ -63,16 +80,15 @@ class BucketEvaluator(ABC):
     def evaluate_outcomes(self, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
         """Policy logits [n, H*W + 16] and probabilities of win, draw and loss [n, 3]."""
         count, _, height, width = planes.shape
-        canvas = self._canvases.get((height, width))
-        if canvas is None:
-            canvas = self._canvases[height, width] = self._canvas(height, width)
+        canvas = self._canvas_of(height, width)
         logits = np.empty((count, height * width + len(OPTIONS)), np.float32)
         outcomes = np.empty((count, 3), np.float32)
         for start in range(0, count, self.batch_size):
             rows = min(self.batch_size, count - start)
             part = slice(start, start + rows)
-            canvas.planes[:rows] = planes[part]
-            canvas.globals_[:rows] = globals_[part]
+            if planes.base is not canvas.planes or globals_.base is not canvas.globals_:
+                canvas.planes[:rows] = planes[part]
+                canvas.globals_[:rows] = globals_[part]
             found_logits, found_outcomes = canvas.run(rows)
             logits[part], outcomes[part] = found_logits[:rows], found_outcomes[:rows]
         return logits, _softmax(outcomes)

@@ -106,11 +106,11 @@ def play_game_again(
     # As in the run: rounding depends on the evaluator, threads, device and rows of a batch.
     torch.set_num_threads(config.loop.threads if config.cluster.kind == "local" else 1)
     place = device or ("cuda" if config.cluster.gpus else "cpu")
-    rows = config.selfplay.games * config.search.leaves_per_step
 
     def evaluator(version: int) -> "Evaluator":
         path = run / "checkpoints" / checkpoint_name(version)
-        return evaluator_for(Checkpoint.load(path, place).network, place, rows, load_served(path))
+        network = Checkpoint.load(path, place).network
+        return evaluator_for(network, place, config.batch_size, load_served(path))
 
     return play_again(
         record,

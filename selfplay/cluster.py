@@ -6,6 +6,7 @@ played, close. The loop knows nothing else about where its games come from.
 
 import contextlib
 import dataclasses
+import gc
 import os
 import signal
 import socket
@@ -152,6 +153,8 @@ class Worker:
             )
             for _ in range(threads)
         ]
+        # What has been made so far stays: the collector need not look through it again and again.
+        gc.freeze()
 
     def load(self, version: int, weights: Weights, served: Served | None = None) -> None:
         """Play on with a weights version; does nothing if it is in use already."""

@@ -39,7 +39,7 @@ from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.run import Rating, RunError, RunFolder, RunState, checkpoint_name, recover
 from selfplay.stopwatch import Stopwatch, shares
 from selfplay.storage import cannot_write
-from selfplay.worker import GameChoice, SelfPlayConfig
+from selfplay.worker import GameChoice, SelfPlayConfig, batch_size
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class RunConfig:
     @property
     def batch_size(self) -> int:
         """The most positions that a worker's evaluator is asked about at a time."""
-        return self.selfplay.games_a_thread * self.search.leaves_per_step
+        return batch_size(self.selfplay.games_a_thread, self.search)
 
     @property
     def entries(self) -> list[GameEntry]:

@@ -254,9 +254,9 @@ def _search_curves(statistics: list[GameStatistics]) -> dict[str, float]:
     def column(name: str) -> np.ndarray:
         return np.concatenate([getattr(game, name) for game in statistics])
 
-    full, outcome = column("full"), column("outcome").astype(np.float64)
+    outcome = column("outcome").astype(np.float64)
     network, root = column("network_value"), column("root_value")
-    if not len(full):
+    if not len(outcome):
         return {}
     curves = {
         "game/legal_actions": float(column("legal_actions").mean()),
@@ -265,10 +265,10 @@ def _search_curves(statistics: list[GameStatistics]) -> dict[str, float]:
         "value/calibration_error": calibration_error(network, outcome),
         "value/network_mean": float(network.mean()),
     }
-    if full.any():
-        curves["policy/entropy"] = float(column("entropy")[full].mean())
-        curves["policy/divergence_from_network"] = float(column("divergence")[full].mean())
-        curves["policy/agreement_with_network"] = float(column("agreement")[full].mean())
+    if len(entropy := column("entropy")):
+        curves["policy/entropy"] = float(entropy.mean())
+        curves["policy/divergence_from_network"] = float(column("divergence").mean())
+        curves["policy/agreement_with_network"] = float(column("agreement").mean())
     return curves
 
 

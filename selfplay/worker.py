@@ -19,6 +19,7 @@ from engine import Position, RuleSet
 from engine.evaluators import Evaluator
 from engine.openings import opening as find_opening
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
+from model.buckets import BucketEvaluator
 from model.targets import Sample
 from selfplay.records import GameRecord
 from selfplay.stopwatch import Stopwatch
@@ -99,6 +100,14 @@ class SelfPlayConfig:
         return -(-self.games // self.threads)
 
 
+def batch_size(games: int, search: SearchConfig) -> int:
+    """Positions of an evaluation for so many games: an eighth fewer than they could ask about.
+
+    So batches stay full while some games wait for their next ply.
+    """
+    return (games - games // 8) * search.leaves_per_step
+
+
 #: What `offered` calls a stone placed where an option could have been taken.
 STONE = "stone"
 
@@ -124,7 +133,8 @@ class OpeningChoice:
 class GameStatistics:
     """What the curves need to know about one finished game.
 
-    The arrays have one entry per searched ply, in order; values are for the seat to act then.
+    The arrays have one entry per searched ply, in order, those about policies one per ply that was
+    searched in full; values are for the seat to act then.
     """
 
     plies: int
@@ -243,7 +253,7 @@ class SelfPlay:
             search,
             height=height,
             width=width,
-            batch_size=config.games * search.leaves_per_step,
+            batch_size=self.batch_size,
             # With more leaves, which of them it answers at once would depend on the other games.
             cache_mib=config.cache_mib if search.leaves_per_step == 1 else 0,
         )
@@ -260,7 +270,7 @@ class SelfPlay:
     @property
     def batch_size(self) -> int:
         """The most positions that one evaluation holds."""
-        return self.config.games * self.search.leaves_per_step
+        return batch_size(self.config.games, self.search)
 
     @property
     def indices_left(self) -> int:
@@ -283,7 +293,7 @@ class SelfPlay:
         to play the game again: `play` first lets all searches under way end with the old one.
         """
         if self._evaluator is None:
-            self._evaluator, self._version = evaluator, version
+            self._use(evaluator, version)
         else:
             self._next = (evaluator, version)
 
@@ -350,8 +360,17 @@ class SelfPlay:
     def _take_next(self) -> None:
         """Go over to the new weights, if there are any."""
         if self._next is not None:
-            (self._evaluator, self._version), self._next = self._next, None
+            self._use(*self._next)
+            self._next = None
             self._batch.forget()
+
+    def _use(self, evaluator: Evaluator, version: int) -> None:
+        """Ask this evaluator from now on; batches are made where it reads them, if it can tell."""
+        self._evaluator, self._version = evaluator, version
+        if not isinstance(evaluator, BucketEvaluator) or evaluator.batch_size < self.batch_size:
+            return
+        if inputs := evaluator.inputs(self._batch.height, self._batch.width):
+            self._batch.write_into(*inputs)
 
     def _fill(self) -> None:
         """Start the next games in free slots."""
@@ -541,7 +560,7 @@ def _sample(game: _Game, ply: _SearchedPly, winner: str | None) -> Sample:
 
     What search has proven is the truth about the position, whatever came of the game after it.
     """
-    taught = (ply.result.policy > 0) & ply.full
+    taught = np.flatnonzero(ply.result.policy) if ply.full else slice(0)
     proven = ply.result.proven
     return Sample(
         packed=ply.packed,
@@ -557,7 +576,7 @@ def _sample(game: _Game, ply: _SearchedPly, winner: str | None) -> Sample:
 
 def _statistics(game: _Game, winner: str | None) -> GameStatistics:
     plies = game.plies
-    targets = [(ply.result.policy, ply.result.priors) for ply in plies]
+    targets = [(ply.result.policy, ply.result.priors) for ply in plies if ply.full]
     return GameStatistics(
         plies=game.position.ply,
         legal_actions=np.array([ply.legal_actions for ply in plies], dtype=np.int32),

@@ -538,3 +538,15 @@ def test_choose_by_temperature() -> None:
     drawn = [choose(result, 1.0, rng) for _ in range(4000)]
     counts = np.array([drawn.count(int(action)) for action in result.actions]) / 4000
     assert np.abs(counts - result.policy).max() < 0.03
+
+
+def test_memory_that_does_not_fit_the_batches_is_refused() -> None:
+    batch = SearchBatch(4, SearchConfig(simulations=8), height=6, width=6)
+    batch.start(0, Position(RuleSet.preset("mnk", size=6, line_length=4)), seed=0)
+    planes, globals_ = batch.planes, batch.globals_
+    for wrong in (planes[:3], np.zeros((4, *planes.shape[1:3], 7), np.float32)):
+        with pytest.raises(ValueError, match="do not fit an array"):
+            batch.write_into(wrong, globals_)
+    batch.collect()
+    with pytest.raises(ValueError, match="apply the batch in flight first"):
+        batch.write_into(planes.copy(), globals_)

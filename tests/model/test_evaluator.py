@@ -131,6 +131,28 @@ def test_earlier_answers_are_not_overwritten(make: Any) -> None:
     np.testing.assert_array_equal(values, copies[1])
 
 
+def test_batches_are_read_where_they_were_written(make: Any, kind: str) -> None:
+    """Searches of two board sizes in turn, each writing into the evaluator's own memory."""
+    evaluator = make(wild_network(PRESETS["b2c16"]), 4)
+    assert (evaluator.inputs(9, 9) is None) == (kind in ("torch", "torch-bf16"))
+    results = []
+    for in_place in (False, True):
+        batches = []
+        for size in (9, 11):
+            batch = SearchBatch(4, SearchConfig(simulations=20), height=size, width=size)
+            for tree in range(4):
+                batch.start(tree, Position(IRENSEI, "swap-1st"), seed=tree)
+            if in_place and (inputs := evaluator.inputs(size, size)):
+                batch.write_into(*inputs)
+                assert batch.planes is inputs[0]
+            batches.append(batch)
+        while sum(batch.step(evaluator) for batch in batches):
+            pass
+        results.append([batch.tree(0) for batch in batches])
+    for copied, read in zip(*results, strict=True):
+        np.testing.assert_array_equal(copied, read)
+
+
 @pytest.mark.parametrize(("rules", "opening"), GAMES)
 def test_search_plays_with_it(make: Any, rules: RuleSet, opening: str) -> None:
     config = SearchConfig(simulations=20)

@@ -65,6 +65,17 @@ def test_every_game_can_be_played_again_alone() -> None:
             np.testing.assert_array_equal(one.policy, other.policy)
 
 
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_batches_stay_full_while_some_games_change_plies(leaves: int) -> None:
+    search = SearchConfig(simulations=24, leaves_per_step=leaves)
+    player = self_play(SelfPlayConfig(games=16), search)
+    player.add_indices(range(200))
+    _, work = player.play(games=20)
+    assert work.capacity == work.batches * player.batch_size
+    assert player.batch_size == 14 * leaves
+    assert work.evaluations > 0.95 * work.capacity
+
+
 def test_several_leaves_a_step_change_nothing_between_games() -> None:
     search = SearchConfig(simulations=24, leaves_per_step=4)
     player = self_play(search=search)
