@@ -56,6 +56,21 @@ class Phase:
     effect: str = "place"
     offers: int = 0
 
+    @property
+    def wanted_point(self) -> str:
+        """Which points may be chosen, in words; empty where any may, or none."""
+        if self.point is None:
+            return ""
+        if self.effect == "pick":
+            return "one of the points offered is next"
+        if self.where == "anywhere":
+            return ""
+        kind, side, *near = self.where.split("-")
+        square = f"the central {side}x{side}"
+        if near:
+            square += ", less its two corners farthest from the second stone"
+        return f"the next stone lies {'in' if kind == 'central' else 'outside'} {square}"
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:

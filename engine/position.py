@@ -333,16 +333,18 @@ class Position:
         return index
 
     def _refusal(self, action: str, reason: str) -> IllegalAction:
-        """The error for an action; where a number is announced, another one is told which may be.
+        """The error for an action; it tells which points or numbers the phase takes instead.
 
         That holds for numbers without a name among the actions, such as 0 and 13, too.
         """
-        options = self._core.table.opening.phases[self._core.phase].options
-        numbers = [option for option in options if option.isdecimal()]
-        if not numbers or self._core.reason is not None or not action.strip().isdecimal():
-            return IllegalAction(action, reason)
-        allowed = " to ".join(dict.fromkeys((numbers[0], numbers[-1])))
-        return IllegalAction(action, "not-in-this-phase", f"{allowed} may be announced")
+        phase = self._core.table.opening.phases[self._core.phase]
+        numbers = [option for option in phase.options if option.isdecimal()]
+        running = self._core.reason is None
+        if numbers and running and action.strip().isdecimal():
+            allowed = " to ".join(dict.fromkeys((numbers[0], numbers[-1])))
+            return IllegalAction(action, "not-in-this-phase", f"{allowed} may be announced")
+        missed = reason == "not-in-this-phase" and action not in notation.OPTIONS
+        return IllegalAction(action, reason, phase.wanted_point if missed and running else "")
 
     def _line(self) -> tuple[int, ...]:
         """Points of the runs that won (inside the region) or lost."""

@@ -150,6 +150,24 @@ def test_a_number_out_of_range_is_told_the_range(opening: str, number: str, allo
     }
 
 
+@pytest.mark.parametrize(
+    ("opening", "actions", "detail"),
+    [
+        ("renju-swap", ["a1"], "the next stone lies in the central 1x1"),
+        ("soosorv-8", ["h8", "a1"], "the next stone lies in the central 3x3"),
+        ("long-pro", ["h8", "a1", "h9"], "the next stone lies outside the central 7x7"),
+        ("renju-swap", ["h8", "h9", "f6"], ", less its two corners farthest from the second stone"),
+    ],
+)
+def test_a_point_outside_the_region_is_told_the_region(
+    opening: str, actions: list[str], detail: str
+) -> None:
+    answer = judge({"game": "renju", "opening": opening, "actions": actions})
+    assert answer["error"]["reason"] == "not-in-this-phase"
+    assert answer["error"]["ply"] == len(actions) - 1
+    assert answer["error"]["detail"].endswith(detail)
+
+
 def test_elsewhere_a_number_is_as_any_other_action() -> None:
     for actions, reason in ((["13"], "unknown-action"), (["5"], "not-in-this-phase")):
         answer = judge({"game": "renju", "opening": "soosorv-8", "actions": actions})
