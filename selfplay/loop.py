@@ -10,6 +10,7 @@ under way, and the optimiser steps since the last version, which are made again.
 """
 
 import dataclasses
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import numpy as np
 import torch
 
 from engine.search import SearchConfig
-from model.checkpoint import Checkpoint, CheckpointMeta, GameEntry
+from model.checkpoint import Checkpoint, CheckpointError, CheckpointMeta, GameEntry
 from model.choice import AUTO, Choice, check_name, fixed_choice, measured_choice
 from model.learner import STATE_FILE, Learner, LearnerConfig
 from model.network import Network, NetworkConfig
@@ -40,6 +41,8 @@ from selfplay.run import Rating, RunError, RunFolder, RunState, checkpoint_name,
 from selfplay.stopwatch import Stopwatch, shares
 from selfplay.storage import cannot_write
 from selfplay.worker import GameChoice, SelfPlayConfig, batch_size
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -199,7 +202,7 @@ class Loop:
         if self.is_done():
             self.metrics.close()
             return self.state
-        newest = Checkpoint.load(self.checkpoints / checkpoint_name(self.state.version))
+        newest = self.newest_checkpoint()
         choice = self.choose_evaluator(newest)
         self.workers = self.start_workers()
         self.publisher = self.start_publisher(self.workers, choice)
@@ -243,6 +246,14 @@ class Loop:
             device=config.device,
         )
         return start_workers(config.cluster, spec, first_game=self.state.next_game, stop=self._stop)
+
+    def newest_checkpoint(self) -> Checkpoint:
+        """The newest version; stored again from the learner's weights if it cannot be read."""
+        try:
+            return Checkpoint.load(self.version_path())
+        except CheckpointError as error:
+            _log.warning("%s; stored again from the learner's weights", error)
+            return self.save_checkpoint(self.learner, self.state.version)
 
     def choose_evaluator(self, newest: Checkpoint) -> Choice:
         """The kinds of evaluators to play with; only "auto" looks at the clock."""

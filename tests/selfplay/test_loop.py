@@ -15,7 +15,7 @@ from selfplay import loop as loop_module
 from selfplay.loop import Loop, Progress, RunConfig, train
 from selfplay.records import read_records
 from selfplay.replay import ReplayBuffer
-from selfplay.run import RunFolder, RunState, recover
+from selfplay.run import RunFolder, RunState, checkpoint_name, recover
 from selfplay.storage import StorageError
 from tests.selfplay.small import BATCH, small_config
 
@@ -211,6 +211,19 @@ def chances() -> Iterator[random.Random]:
     seed = random.randrange(10**6)
     print(f"seed {seed}")  # shown when the test fails
     yield random.Random(seed)
+
+
+@pytest.mark.parametrize("kind", [".json", ".safetensors"])
+def test_a_damaged_newest_version_is_stored_again(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    state, _ = run(small_config(steps=16), tmp_path)
+    path = tmp_path / "checkpoints" / f"{checkpoint_name(state.version)}{kind}"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    run(small_config(steps=24), tmp_path)
+    assert path.read_bytes() == whole
+    assert f"{path}: truncated" in caplog.text and "stored again" in caplog.text
 
 
 def test_killed_at_random_moments_a_run_goes_on(tmp_path: Path, chances: random.Random) -> None:
