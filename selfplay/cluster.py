@@ -415,7 +415,8 @@ def _own_signals() -> Iterator[None]:
     """Keep the program's handlers of signals: meanwhile nobody can set others.
 
     Ray would set its own, and a SIGTERM while it starts would end the process without a word, or
-    be lost.
+    be lost. The one that its C++ core sets for SIGTERM, which prints a stack and ends in an abort,
+    is replaced again.
     """
     set_handler = signal.signal
     signal.signal = lambda number, handler: signal.getsignal(number)  # type: ignore[assignment]
@@ -423,6 +424,8 @@ def _own_signals() -> Iterator[None]:
         yield
     finally:
         signal.signal = set_handler
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def _check_address(address: str) -> None:

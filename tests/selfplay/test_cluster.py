@@ -109,3 +109,16 @@ def test_a_sigterm_while_ray_starts_is_the_programs(monkeypatch: pytest.MonkeyPa
         assert came == [signal.SIGTERM]
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_a_sigterm_once_ray_runs_leaves_no_stack(capfd: pytest.CaptureFixture[str]) -> None:
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        ray = _ray_started(ClusterConfig(workers=1))
+        signal.raise_signal(signal.SIGTERM)
+        ray.shutdown()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert came == [signal.SIGTERM]
+    assert "SIGTERM" not in capfd.readouterr().err
