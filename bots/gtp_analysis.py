@@ -13,8 +13,7 @@ import numpy as np
 
 from bots.gtp_vertex import vertex_name
 from bots.player import UNLIMITED, Limit, Player
-from bots.tree import Reading
-from bots.yixin import ranking
+from bots.tree import ranking
 from engine.search import SearchResult
 
 #: The answer to `gogui-analyze_commands`.
@@ -79,13 +78,13 @@ def _summary(player: Player, result: SearchResult) -> str:
 
 def best_line(player: Player, result: SearchResult) -> str:
     """The most visited line of play."""
-    return " ".join(_line(player, player.read(), result.action))
+    return " ".join(_line(player, result.action))
 
 
-def _line(player: Player, reading: Reading | None, action: int) -> list[str]:
+def _line(player: Player, action: int) -> list[str]:
     rules = player.position.rules
-    nodes = reading.line(action) if reading else []
-    return [vertex_name(rules, move) for move in [node.action for node in nodes] or [action]]
+    moves = [node.action for node in player.line(action)] or [action]
+    return [vertex_name(rules, move) for move in moves]
 
 
 def stream(
@@ -109,7 +108,7 @@ def stream(
 
 def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REPORTED) -> str:
     """One line of lz-analyze (per ten thousand) or of kata-analyze (fractions of one)."""
-    reading, rules = player.read(), player.position.rules
+    rules = player.position.rules
     parts = []
     for order, k in enumerate(ranking(result)[: min(most, _REPORTED)]):
         action, count = int(result.actions[k]), int(result.visits[k])
@@ -125,7 +124,7 @@ def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REP
             else f"winrate {round(10000 * chance)} prior {round(10000 * prior)}"
             f" lcb {round(10000 * low)}"
         )
-        line = " ".join(_line(player, reading, action))
+        line = " ".join(_line(player, action))
         parts.append(
             f"info move {vertex_name(rules, action)} visits {count} {numbers}"
             f" order {order} pv {line}"

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from bots.clock import Clock, moves_to_go
-from bots.tree import SLICE, Reading, Tree, is_settled
+from bots.tree import SLICE, Reading, Tree, is_settled, read
 from engine import Ply, Position
 from engine.evaluators import Evaluator
-from engine.search import SearchConfig, SearchResult, choose
+from engine.search import SearchConfig, SearchResult, TreeNode, choose
 
 #: Simulations of a player that time alone limits: more than any machine makes in a move.
 UNLIMITED = 1 << 30
@@ -211,7 +211,7 @@ class Player:
     def _best_proven(self, result: SearchResult, limit: Limit) -> int:
         if not result.proven or not self._may_read(limit):
             return result.action
-        reading = self._tree.read()
+        reading = read(self._tree)
         lengths = reading.plies_to_end() if reading else {}
         known = [
             (-result.proven * lengths[action], visits, -action)
@@ -224,7 +224,7 @@ class Player:
 
     def _may_read(self, limit: Limit) -> bool:
         """Whether there is time to read the tree."""
-        small = self._tree.simulations < QUICKLY_READ
+        small = self._tree.simulations(0) < QUICKLY_READ
         return small or limit.until is None or limit.until - time.monotonic() > READING
 
     # --- what the last search found; for the position it was made in ---
@@ -233,9 +233,13 @@ class Player:
         """What the last search found so far. Raises `ValueError` before there was any."""
         return self._tree.result(0)
 
+    def line(self, action: int) -> list[TreeNode]:
+        """The last search's most visited line of play from an action of its position."""
+        return self._tree.line(0, action)
+
     def read(self) -> Reading | None:
         """The nodes of the last search's tree; None where they are too many to read."""
-        return self._tree.read()
+        return read(self._tree)
 
     # --- giving up and agreeing ---
 
@@ -270,7 +274,7 @@ class _Stop:
         self._tree, self._limit, self._watch, self._settle = player._tree, limit, watch, settle
         self.step = player._step
         self._began = self._last = time.monotonic()
-        self._first = self._looked = self._tree.simulations
+        self._first = self._looked = self._tree.simulations(0)
         self._gumbel = player._config.kind == "gumbel"
 
     def __call__(self) -> bool:
@@ -283,7 +287,7 @@ class _Stop:
         return (self._watch is not None and self._watch()) or self._is_settled(now)
 
     def _is_settled(self, now: float) -> bool:
-        done = self._tree.simulations
+        done = self._tree.simulations(0)
         if self._settle is None or self._gumbel or done < self._looked + SLICE // 4:
             return False
         self._looked = done

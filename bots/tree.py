@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,26 +20,12 @@ READABLE_NODES = 50_000
 _NODE_BYTES = 186  # with its edges, about
 
 
-class TreeNode(NamedTuple):
-    """A node as `Reading` gives it."""
-
-    action: int
-    visits: int
-    #: Mean value for seat A.
-    value: float
-
-
 class Tree(SearchBatch):
     """A `SearchBatch` of one tree whose simulations are asked for little by little."""
 
     def __init__(self, config: SearchConfig, *, height: int, width: int, cache_mib: int) -> None:
         super().__init__(1, config, height=height, width=width, cache_mib=cache_mib)
         self._target = 0
-
-    @property
-    def simulations(self) -> int:
-        """Simulations that the root has seen."""
-        return int(self._core.root_values(0)[3]) if self._core.root_is_expanded(0) else 0
 
     def plant(self, position: Position, seed: int, budget: int) -> None:
         """Begin anew at a position. Raises `ValueError` for a finished game."""
@@ -54,8 +39,8 @@ class Tree(SearchBatch):
 
     def ask(self, budget: int) -> None:
         """Go on at the same root."""
-        self._target = self._slice(self.simulations, budget)
-        self._begin(0, self._target, False)
+        self._target = self._slice(self.simulations(0), budget)
+        self.extend(0, self._target)
 
     def grow(self, evaluator: Evaluator, budget: int, stop: Callable[[], bool]) -> None:
         """Search until the root has `budget` simulations, is proven, or the tree is full.
@@ -67,11 +52,11 @@ class Tree(SearchBatch):
             while self.step(evaluator):
                 if stop():
                     return
-            done = self.simulations
+            done = self.simulations(0)
             if done < self._target or done >= budget:
                 return
             self._target = self._slice(done, budget)
-            self._begin(0, self._target, False)
+            self.extend(0, self._target)
             if stop():
                 return
 
@@ -79,37 +64,22 @@ class Tree(SearchBatch):
         # Gumbel's schedule divides the whole budget.
         return budget if self.config.kind == "gumbel" else min(budget, done + SLICE)
 
-    def read(self) -> Reading | None:
-        """The tree's nodes, or None where there are too many to read."""
-        small = self.used_bytes(0) < READABLE_NODES * _NODE_BYTES
-        return Reading(self) if small else None
+
+def read(batch: SearchBatch, index: int = 0) -> Reading | None:
+    """A tree's nodes, or None where there are too many to read."""
+    small = batch.used_bytes(index) < READABLE_NODES * _NODE_BYTES
+    return Reading(batch, index) if small else None
 
 
 class Reading:
     """A tree's nodes as they were when it was read."""
 
-    def __init__(self, tree: Tree) -> None:
-        self._position = tree.position(0)
-        self._table = tree.tree(0)
+    def __init__(self, batch: SearchBatch, index: int) -> None:
+        self._position = batch.position(index)
+        self._table = batch.tree(index)
         self._children: dict[int, list[int]] = {}
         for node, parent in enumerate(self._table[1:, 0].astype(int).tolist(), start=1):
             self._children.setdefault(parent, []).append(node)
-
-    def line(self, action: int | None = None) -> list[TreeNode]:
-        """The most visited way down, from an action of the root or from its best one."""
-        nodes: list[TreeNode] = []
-        at = 0 if action is None else self._child(action)
-        if at is None:
-            return nodes
-        if action is not None:
-            nodes.append(self._node(at))
-        while children := self._children.get(at):
-            best = max(children, key=lambda child: self._table[child, 2])
-            if not self._table[best, 2]:
-                break
-            nodes.append(self._node(best))
-            at = best
-        return nodes
 
     def plies_to_end(self) -> dict[int, int]:
         """Proven actions of the root, and in how many plies each ends the game as far as is known.
@@ -139,17 +109,16 @@ class Reading:
             return 1 if wins else 2
         return min(lengths) if wins else max(lengths)
 
-    def _child(self, action: int) -> int | None:
-        children = self._children.get(0, [])
-        return next((child for child in children if self._action(child) == action), None)
-
-    def _node(self, node: int) -> TreeNode:
-        visits = int(self._table[node, 2])
-        value = float(self._table[node, 3]) / visits if visits else 0.0
-        return TreeNode(self._action(node), visits, value)
-
     def _action(self, node: int) -> int:
         return int(self._table[node, 1])
+
+
+def ranking(result: SearchResult) -> list[int]:
+    """Indices of the result's actions, the best one first, then by visits and priors."""
+    order: list[int] = np.lexsort(
+        (-result.priors, -result.visits, result.actions != result.action)
+    ).tolist()
+    return order
 
 
 def is_settled(result: SearchResult, remaining: float) -> bool:

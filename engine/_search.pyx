@@ -206,6 +206,16 @@ cdef int _edge_of(const Arena *arena, const Node *node, int action) noexcept nog
     return -1
 
 
+cdef int _most_visited(const Arena *arena, const Node *node) noexcept nogil:
+    # The first of equals; -1 where no edge has been visited.
+    cdef int k, best = -1
+    for k in range(node.visited):
+        if best < 0 or (arena.nodes[arena.children[node.first + k]].visits
+                        > arena.nodes[arena.children[node.first + best]].visits):
+            best = k
+    return best
+
+
 cdef bint _is_searched(const Arena *arena, int edge) noexcept nogil:
     # Whether the root's edge leads to a node with all of its edges, as a root needs them.
     cdef const Node *child = &arena.nodes[arena.children[arena.nodes[0].first + edge]]
@@ -705,6 +715,10 @@ cdef class SearchCore:
         if self.cache.buckets and _is_short(&tree.arena.nodes[0], 0):
             self._recall_root(tree, index)
 
+    def extend(self, int index, int budget):
+        """The root is searched on as it is, to so many simulations."""
+        self.trees[index].budget = budget
+
     def advance(self, int index, int action, bint keep):
         """Plays a legal action at the root; with `keep`, its subtree becomes the tree."""
         cdef Tree *tree = &self.trees[index]
@@ -977,6 +991,26 @@ cdef class SearchCore:
     def mixed_value(self, int index):
         """Estimate of the value of the root's unvisited actions (Gumbel's completed q)."""
         return _mixed_value(&self.trees[index], &self.settings)
+
+    def line(self, int index, int action):
+        """The most visited way down that begins with an action of the root.
+
+        Each node's action, visits and mean value for seat A.
+        """
+        cdef const Arena *arena = &self.trees[index].arena
+        cdef const Node *node = &arena.nodes[0]
+        cdef const Node *child
+        cdef int edge = _edge_of(arena, node, action)
+        cdef list found = []
+        while 0 <= edge < node.visited:
+            child = &arena.nodes[arena.children[node.first + edge]]
+            if not child.visits:
+                break
+            found.append((arena.actions[node.first + edge], child.visits,
+                          child.total / child.visits))
+            node = child
+            edge = _most_visited(arena, node)
+        return found
 
     def node_table(self, int index):
         """[nodes, 7] float64, in the order of their making, for tests.

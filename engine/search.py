@@ -7,6 +7,7 @@ an evaluator's answer, and `apply`. Inside, both run without the GIL.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +112,16 @@ class SearchResult:
     simulations: int
 
 
+class TreeNode(NamedTuple):
+    """A node of a line of play."""
+
+    #: The action that leads to it.
+    action: int
+    visits: int
+    #: Mean value for seat A, in [-1, 1].
+    value: float
+
+
 class SearchBatch:
     """Trees of up to `trees` games on one canvas of `height` x `width` points.
 
@@ -200,6 +211,17 @@ class SearchBatch:
         if position.outcome is None:
             self._begin(index, simulations, noise)
 
+    def extend(self, index: int, simulations: int) -> None:
+        """Searches tree `index` on as it is, to this many simulations at its root.
+
+        Gumbel search writes its schedule out anew, for the whole number.
+        """
+        self._not_in_flight()
+        self.root(index)
+        self._core.extend(index, simulations)
+        if self.config.kind == "gumbel" and self._core.root_is_expanded(index):
+            self._draw_gumbels(index)
+
     def forget(self) -> None:
         """Empties the cache of evaluations; to be called before another evaluator answers."""
         self._core.forget()
@@ -263,6 +285,17 @@ class SearchBatch:
         seat (0 is A), proof (0 none, 1 A wins, 2 B wins, 3 draw), number of legal actions.
         """
         return self._core.node_table(index)
+
+    def simulations(self, index: int) -> int:
+        """Simulations that the root of tree `index` has seen."""
+        return int(self._core.root_values(index)[3]) if self._core.root_is_expanded(index) else 0
+
+    def line(self, index: int, action: int) -> list[TreeNode]:
+        """The most visited way down tree `index` from an action of the root.
+
+        Empty where that was not visited.
+        """
+        return [TreeNode(*node) for node in self._core.line(index, action)]
 
     def used_bytes(self, index: int) -> int:
         """Memory that tree `index` takes up in its arena now."""
