@@ -55,3 +55,16 @@ LEVELS = {
         (10, None, 0.0, 1.0),
     )
 }
+
+
+#: The strongest; it is no level of the list's kind, but the bot as it is.
+HIGHEST = max(LEVELS)
+
+
+def find_level(number: int | None) -> Level | None:
+    """A level below the highest; None for that. Raises `ValueError` where there is none."""
+    if number in (None, HIGHEST):
+        return None
+    if number not in LEVELS:
+        raise ValueError(f"level: {number} is not one of 1 to {HIGHEST}")
+    return LEVELS[number]
