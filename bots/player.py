@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bots.clock import Clock, moves_to_go
+from bots.threats import LookOut
 from bots.tree import SLICE, Reading, Tree, is_settled
 from engine import Ply, Position
 from engine.evaluators import Evaluator
@@ -23,6 +24,10 @@ NODES = 400_000
 SECONDS = 5.0
 #: Evaluations kept, in MiB: what a take-back makes necessary again costs no network.
 CACHE_MIB = 32
+
+#: Positions made for wins by threats before a search, where nothing else is said: some ten
+#: milliseconds.
+THREAT_NODES = 50_000
 
 #: Trees of fewer simulations are read in no time; larger ones take this long at most, in seconds.
 QUICKLY_READ, READING = 2000, 0.2
@@ -67,14 +72,16 @@ class Player:
         resign: float | None = None,
         memory: int | None = None,
         repeatable: bool = False,
+        threats: int = THREAT_NODES,
     ) -> None:
         """`height` and `width` are those of the network's canvas, at least the board's.
 
         With `temperature` above 0, actions are drawn by their visits and games vary with `seed`
         (None: each time). With `resign`, `resigns` says when its expectation is lost: at or below
         -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
-        With `repeatable`, `limit_by` heeds no clock. Raises `ValueError` for a board larger than
-        the canvas.
+        With `repeatable`, `limit_by` heeds no clock. `threats` positions at most are made for wins
+        by threats before each search; 0: none. Raises `ValueError` for a board larger than the
+        canvas.
         """
         self._evaluator = evaluator
         self._repeatable = repeatable
@@ -88,6 +95,9 @@ class Player:
         self._tree = self._make_tree(memory)
         self._path: list[int] | None = None
         self._position = position.copy()
+        # Proofs are of no use to a search that heeds none.
+        self._look_out = LookOut(threats if config.solver else 0)
+        self._won: SearchResult | None = None
 
     def _make_tree(self, memory: int | None) -> Tree:
         height, width = self._canvas
@@ -188,7 +198,12 @@ class Player:
         budget = self._config.simulations if limit.simulations is None else limit.simulations
         if self._config.kind == "gumbel":  # whose schedule is written out for the whole budget
             budget = min(budget, self._config.simulations)
+        self._look_out.look(self._position, limit.until)
+        self._won = self._look_out.result()
+        if self._won is not None:
+            return self._won
         self._follow(budget)
+        self._tree.give_up(self._look_out.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)
         self._step = stop.step
@@ -211,7 +226,7 @@ class Player:
     def _best_proven(self, result: SearchResult, limit: Limit) -> int:
         if not result.proven or not self._may_read(limit):
             return result.action
-        reading = self._tree.read()
+        reading = self.read()
         lengths = reading.plies_to_end() if reading else {}
         known = [
             (-result.proven * lengths[action], visits, -action)
@@ -231,10 +246,12 @@ class Player:
 
     def result(self) -> SearchResult:
         """What the last search found so far. Raises `ValueError` before there was any."""
-        return self._tree.result(0)
+        return self._won or self._tree.result(0)
 
     def read(self) -> Reading | None:
         """The nodes of the last search's tree; None where they are too many to read."""
+        if self._won is not None:
+            return self._look_out.reading()
         return self._tree.read()
 
     # --- giving up and agreeing ---

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from engine import Position
 from engine.evaluators import Evaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult
+from engine.threats import Win
 
 #: Simulations of a slice. Those that need no network take microseconds, and no clock is looked at
 #: until the next one that does, or the slice's end.
@@ -36,6 +37,7 @@ class Tree(SearchBatch):
     def __init__(self, config: SearchConfig, *, height: int, width: int, cache_mib: int) -> None:
         super().__init__(1, config, height=height, width=width, cache_mib=cache_mib)
         self._target = 0
+        self._losses: Mapping[int, Win] = {}
 
     @property
     def simulations(self) -> int:
@@ -44,18 +46,29 @@ class Tree(SearchBatch):
 
     def plant(self, position: Position, seed: int, budget: int) -> None:
         """Begin anew at a position. Raises `ValueError` for a finished game."""
-        self._target = self._slice(0, budget)
+        self._target, self._losses = self._slice(0, budget), {}
         self.start(0, position, seed, simulations=self._target)
 
     def descend(self, action: int, budget: int) -> None:
         """Make the position after an action the root, and keep what is known below it."""
-        self._target = self._slice(0, budget)
+        self._target, self._losses = self._slice(0, budget), {}
         self.advance(0, action, simulations=self._target)
 
     def ask(self, budget: int) -> None:
         """Go on at the same root."""
         self._target = self._slice(self.simulations, budget)
         self._begin(0, self._target, False)
+
+    def give_up(self, losses: Mapping[int, Win]) -> None:
+        """Search none of these actions of the root, which lose to threats."""
+        self._losses = losses
+        if self._core.root_is_expanded(0):
+            self._dress_root(0)
+
+    def _dress_root(self, index: int) -> None:
+        if self._losses:
+            self._core.give_up(index, np.array(sorted(self._losses), np.int32))
+        super()._dress_root(index)
 
     def grow(self, evaluator: Evaluator, budget: int, stop: Callable[[], bool]) -> None:
         """Search until the root has `budget` simulations, is proven, or the tree is full.
@@ -90,6 +103,7 @@ class Reading:
 
     def __init__(self, tree: Tree) -> None:
         self._position = tree.position(0)
+        self._losses = dict(tree._losses)
         self._table = tree.tree(0)
         self._children: dict[int, list[int]] = {}
         for node, parent in enumerate(self._table[1:, 0].astype(int).tolist(), start=1):
@@ -97,6 +111,8 @@ class Reading:
 
     def line(self, action: int | None = None) -> list[TreeNode]:
         """The most visited way down, from an action of the root or from its best one."""
+        if action in self._losses:
+            return _told(self._position, (action, *self._losses[action].actions))
         nodes: list[TreeNode] = []
         at = 0 if action is None else self._child(action)
         if at is None:
@@ -123,7 +139,7 @@ class Reading:
                 position.play(self._action(child))
                 over = position.outcome is not None
                 lengths[self._action(child)] = 1 if over else 1 + self._length(child)
-        return lengths
+        return lengths | {action: 1 + win.plies for action, win in self._losses.items()}
 
     def _length(self, node: int) -> int:
         """Plies from a proven node to the end of the game."""
@@ -150,6 +166,33 @@ class Reading:
 
     def _action(self, node: int) -> int:
         return int(self._table[node, 1])
+
+
+class WinReading(Reading):
+    """What there is to read of a win by threats, for which no tree was grown."""
+
+    def __init__(self, position: Position, win: Win) -> None:
+        self._position, self._win = position.copy(), win
+
+    def line(self, action: int | None = None) -> list[TreeNode]:
+        """The line of the win, if the action begins it."""
+        ours = action in (None, self._win.actions[0])
+        return _told(self._position, self._win.actions) if ours else []
+
+    def plies_to_end(self) -> dict[int, int]:
+        """The winning action, and in how many plies it ends the game at most."""
+        return {self._win.actions[0]: self._win.plies}
+
+
+def _told(position: Position, actions: tuple[int, ...]) -> list[TreeNode]:
+    """A line proven without visits, whose last action wins."""
+    seats = []
+    position = position.copy()
+    for action in actions:
+        seats.append(position.seat)
+        position.play(action)
+    value = 1.0 if seats[-1] == "A" else -1.0
+    return [TreeNode(action, 0, value) for action in actions]
 
 
 def is_settled(result: SearchResult, remaining: float) -> bool:

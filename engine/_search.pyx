@@ -516,6 +516,32 @@ cdef void _judge_root(Tree *tree) noexcept nogil:
     _prove_upwards(arena, child)
 
 
+cdef void _lose_edge(Arena *arena, int edge) noexcept nogil:
+    # Proves a visited edge of the root lost for its seat.
+    cdef Node *root = &arena.nodes[0]
+    cdef uint32_t at = arena.children[root.first + edge]
+    if not arena.nodes[at].in_flight:
+        arena.priors[root.first + edge] = 0
+        arena.nodes[at].state, arena.nodes[at].proof = EXPANDED, A_WINS + 1 - root.seat
+        _prove_upwards(arena, at)
+
+
+cdef void _share_priors(Arena *arena, Node *root) noexcept nogil:
+    # Scales the root's priors to the sum 1 again, if any are left.
+    cdef float sum_ = 0
+    cdef uint32_t i
+    for i in range(root.first, root.first + root.kept):
+        sum_ += arena.priors[i]
+    if sum_ <= 0:
+        return
+    root.visited_prior = 0
+    for i in range(root.first, root.first + root.kept):
+        arena.priors[i] /= sum_
+        if i < root.first + root.visited:
+            root.visited_prior += arena.priors[i]
+    _best_unvisited_first(arena, root)
+
+
 cdef void _keep_best(Arena *arena, const Node *node, const uint16_t *actions,
                      const float *priors) noexcept nogil:
     # The node's `kept` edges: all, or those with the best priors, the first of equals.
@@ -881,6 +907,23 @@ cdef class SearchCore:
         cdef uint32_t i
         for i in range(root.first, root.first + root.edges):
             tree.logits[tree.arena.actions[i]] = logf(max(tree.arena.priors[i], <float> 1e-30))
+
+    def give_up(self, int index, const int32_t[::1] actions):
+        """Takes these actions of the root as proven losses; the others share their priors.
+
+        Where the arena is half full, the rest of them are searched like any other.
+        """
+        cdef Arena *arena = &self.trees[index].arena
+        cdef Node *root = &arena.nodes[0]
+        cdef int k, edge
+        for k in range(actions.shape[0]):
+            edge = _edge_of(arena, root, actions[k])
+            if edge >= root.visited and 2 * arena.node_count < arena.node_capacity:
+                _visit_edge(arena, 0, edge, 1 - root.seat)
+                edge = root.visited - 1
+            if 0 <= edge < root.visited:
+                _lose_edge(arena, edge)
+        _share_priors(arena, root)
 
     def mix_noise(self, int index, double[::1] noise, float fraction):
         """Mixes a probability vector over the root's edges into its priors."""
