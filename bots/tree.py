@@ -104,7 +104,7 @@ class Reading:
     def __init__(self, tree: Tree) -> None:
         self._position = tree.position(0)
         self._losses = dict(tree._losses)
-        self._table = tree.tree(0)
+        self._table, self._threat_plies = tree.tree(0), tree.threat_plies(0)
         self._children: dict[int, list[int]] = {}
         for node, parent in enumerate(self._table[1:, 0].astype(int).tolist(), start=1):
             self._children.setdefault(parent, []).append(node)
@@ -150,6 +150,8 @@ class Reading:
             for child in self._children.get(node, [])
             if table[child, 5] == table[node, 5]
         ]
+        if not lengths and self._threat_plies[node]:
+            return self._threat_plies[node]
         if not lengths:
             # Seen without a search: a line can be completed at once, or two cannot both be stopped.
             return 1 if wins else 2

@@ -10,6 +10,7 @@ not found may still be there. See docs/decisions/0016-threat-search.md for why t
 
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from engine._position cimport RuleTable
 from engine._types cimport History, Position, Rules
 
 cdef enum:
@@ -62,3 +63,9 @@ cdef void threats_free(Threats *threats) noexcept nogil
 # `history` grows on the way and is as before at the end.
 cdef int threats_search(Threats *threats, const Position *position, History *history, bint threes,
                         int most, int64_t nodes, int64_t deadline) noexcept nogil
+
+
+cdef class ThreatCore:
+    cdef readonly RuleTable table
+    cdef Threats *threats
+    cdef History *history

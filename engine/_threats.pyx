@@ -717,10 +717,6 @@ cdef int threats_search(Threats *s, const Position *position, History *history, 
 cdef class ThreatCore:
     """Searches positions of one `RuleTable`; `engine.threats` is its public face."""
 
-    cdef readonly RuleTable table
-    cdef Threats *threats
-    cdef History *history
-
     def __cinit__(self, RuleTable table, int table_bits):
         self.table = table
         self.threats = threats_new(&table.rules, table_bits)

@@ -1,6 +1,10 @@
 """The threat search: its claims by replay and by the exact solver, and positions of each kind."""
 
+import gzip
+import itertools
+import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Position, RuleSet, symmetry
+from engine.evaluators import HashEvaluator
+from engine.roots import UNPROVEN
+from engine.search import SearchBatch, SearchConfig
 from engine.solver import Solver
 from engine.threats import KINDS, ThreatSearch, defences, find_win
-from tests.engine.threat_checks import PLENTY, confirm, crowded_game
+from tests.engine.threat_checks import PLENTY, confirm, crowded_game, played_game
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def mnk(width: int, height: int, line: int, **rules: object) -> RuleSet:
@@ -71,6 +80,50 @@ def test_every_claim_holds_against_all_defences(game: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_every_claim_holds_in_many_games(game: str) -> None:
     check_claims(GAMES[game], 2, 2000, 9)
+
+
+PLAYED = {
+    "freestyle": RuleSet.preset("gomoku", size=9),
+    "exact": RuleSet.preset("gomoku-standard", size=8),
+    "renju": RuleSet.preset("renju", size=9),
+    "caro": RuleSet.preset("caro", size=8),
+    "irensei": RuleSet.preset("irensei", size=7, line_length=4, gutter=0),
+    "connect-go": RuleSet.preset("connect-go", size=6, line_length=4),
+}
+
+
+@pytest.mark.parametrize("game", PLAYED)
+def test_claims_hold_in_games_of_plain_tree_search(game: str) -> None:
+    rng, search, found = np.random.default_rng(10), ThreatSearch(PLAYED[game]), 0
+    for _ in range(4):
+        for position in played_game(PLAYED[game], rng, 60):
+            for kind in KINDS:
+                win = search.win(position, kind=kind)
+                if win is not None and 1 < win.plies <= 5:
+                    found += 1
+                    confirm(search, position.copy(), win, kind)
+    assert found
+
+
+def test_claims_hold_among_many_forbidden_points() -> None:
+    """Positions of the oracle for Renju's forbidden moves, with either colour to play."""
+    found = 0
+    with gzip.open(DATA / "renju" / "forbidden.jsonl.gz", "rt") as lines:
+        records = [json.loads(line) for line in lines][::40]
+    for record, forbidden in itertools.product(records, ("illegal", "loss")):
+        rules = RuleSet.preset("renju", size=record["size"], forbidden=forbidden)
+        search = ThreatSearch(rules)
+        for colour in ("black", "white"):
+            position = Position.from_setup(
+                rules, black=record["black"], white=record["white"], to_play=colour
+            )
+            if position.outcome is not None:
+                continue
+            win = search.win(position, kind="fours")
+            if win is not None and 1 < win.plies <= 7:
+                found += 1
+                confirm(search, position, win, "fours")
+    assert found > 10
 
 
 SOLVED = [
@@ -408,3 +461,42 @@ def test_what_is_refused() -> None:
         search.win(Position(GOMOKU), kind="fives")
     with pytest.raises(ValueError, match="table_bits"):
         ThreatSearch(GOMOKU, table_bits=99)
+
+
+@pytest.mark.parametrize("rules", SOLVED, ids=str)
+def test_proofs_of_a_search_that_looks_at_its_leaves(rules: RuleSet) -> None:
+    rng, solver = np.random.default_rng(8), Solver(rules)
+    config = SearchConfig(simulations=40, threat_nodes=300)
+    batch = SearchBatch(1, config, height=rules.height, width=rules.width)
+    proven = found = 0
+    for _ in range(20):
+        for position in crowded_game(rules, rng):
+            if position.ply < 2:
+                continue
+            batch.start(0, position, seed=1)
+            batch.run(HashEvaluator())
+            result = batch.result(0)
+            found += max(batch.threat_plies(0)) > 3
+            for action, proof in zip(result.actions.tolist(), result.proofs, strict=True):
+                if proof != UNPROVEN:
+                    proven += 1
+                    child = position.copy()
+                    child.play(action)
+                    value = solver.solve(child)
+                    assert value is not None
+                    assert (value if child.seat == position.seat else -value) == proof
+    assert proven > 50
+    assert found
+
+
+def test_leaves_are_looked_at_where_asked_for() -> None:
+    rules = RuleSet.preset("gomoku", size=9)
+    position = board(rules, "d5 e5 f5", "a1 a3 a5 b8", "white")
+    plies = {}
+    for nodes in (0, 100):
+        config = SearchConfig(simulations=30, threat_nodes=nodes)
+        batch = SearchBatch(1, config, height=9, width=9)
+        batch.start(0, position, seed=1)
+        batch.run(HashEvaluator())
+        plies[nodes] = max(batch.threat_plies(0))
+    assert plies == {0: 0, 100: 3}

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine import Position, RuleSet
+from engine.evaluators import UniformEvaluator
+from engine.search import SearchBatch, SearchConfig
 from engine.threats import ThreatSearch, Win
 
 #: Enough for any search here: what is found once is found again one turn later.
@@ -62,6 +64,23 @@ def crowded_game(
         near = points[_beside_stones(position)[points]]
         choice = near if len(near) and rng.random() > far else points
         position.play(int(rng.choice(choice)))
+
+
+def played_game(rules: RuleSet, rng: np.random.Generator, simulations: int) -> Iterator[Position]:
+    """The positions of a game of plain tree search against itself, after a random beginning."""
+    config = SearchConfig(simulations=simulations, fpu_reduction=0.0)
+    batch = SearchBatch(1, config, height=rules.height, width=rules.width)
+    position = Position(rules)
+    while position.outcome is None and position.ply < rules.points:
+        yield position
+        if position.ply < 4:
+            position.play(int(rng.choice(position.legal_actions())))
+            continue
+        batch.start(0, position, seed=int(rng.integers(1 << 30)))
+        batch.run(UniformEvaluator())
+        result = batch.result(0)
+        best = result.actions[result.policy >= 0.8 * result.policy.max()]
+        position.play(int(rng.choice(best)))
 
 
 def _beside_stones(position: Position) -> np.ndarray:
