@@ -37,6 +37,8 @@ cdef struct Threats:            # memory of a search, for one rule table
     uint16_t *windows_of        # windows by cell
     uint16_t *marks             # [cells] scratch: places in a list of moves
     uint16_t *partners          # [cells] scratch: with which cell a stone makes a four
+    uint16_t *found             # [windows] scratch: empty cells of windows with one
+    uint16_t *cells             # [3 * windows] scratch: empty cells of windows with two or three
     uint64_t *table             # positions without a win in so many moves
     uint64_t table_mask
     uint64_t searches           # so far: salts the table's keys, so that it is never cleared

@@ -19,7 +19,7 @@ from engine._position cimport (
 )
 from engine._types cimport (
     BLACK, BORDER, EMPTY, FORBIDDEN_ILLEGAL, History, LEGAL, LINE_WINS, MAX_ACTIONS, MAX_CELLS,
-    Position, RUNNING, Rules, WHITE,
+    OVERLINE_WINS, Position, RUNNING, Rules, WHITE,
     colours_of, mix,
 )
 
@@ -29,7 +29,6 @@ cdef enum:
     CLOCK_NODES = 256           # nodes between two looks at the clock
     UNMARKED = 0xFFFF
     MOST_FORKS = 8              # that are told apart
-    MOST_WINDOWS = 2208         # of lines of three on the largest board: 50 * 23 + 2 * 23 * 23
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
@@ -54,6 +53,8 @@ cdef Threats *threats_new(const Rules *rules, int table_bits) noexcept nogil:
     s.windows_at = <uint32_t *> calloc(rules.cells + 2, sizeof(uint32_t))
     s.marks = <uint16_t *> malloc(rules.cells * sizeof(uint16_t))
     s.partners = <uint16_t *> malloc(rules.cells * sizeof(uint16_t))
+    s.found = <uint16_t *> malloc((s.windows + 1) * sizeof(uint16_t))
+    s.cells = <uint16_t *> malloc((3 * s.windows + 1) * sizeof(uint16_t))
     s.table = <uint64_t *> calloc(<size_t> 1 << table_bits, sizeof(uint64_t))
     s.table_mask = (<uint64_t> 1 << table_bits) - 1
     for i in range(LEVELS):
@@ -64,7 +65,8 @@ cdef Threats *threats_new(const Rules *rules, int table_bits) noexcept nogil:
         failed = (failed or s.levels[i].position == NULL or s.levels[i].filled == NULL
                   or s.levels[i].moves == NULL or s.levels[i].scores == NULL)
     if (failed or s.window_cells == NULL or s.windows_of == NULL or s.windows_at == NULL
-            or s.marks == NULL or s.partners == NULL or s.table == NULL):
+            or s.marks == NULL or s.partners == NULL or s.found == NULL or s.cells == NULL
+            or s.table == NULL):
         threats_free(s)
         return NULL
     _list_windows(s)
@@ -86,6 +88,8 @@ cdef void threats_free(Threats *s) noexcept nogil:
     free(s.windows_at)
     free(s.marks)
     free(s.partners)
+    free(s.found)
+    free(s.cells)
     free(s.table)
     free(s)
 
@@ -186,7 +190,7 @@ cdef int _completions(const Threats *s, int level, int colour, int limit,
                       uint16_t *cells) noexcept nogil:
     # The cells where a stone of the colour wins by a line, up to `limit`; returns their number.
     cdef const Position *position = s.levels[level].position
-    cdef uint16_t found[MOST_WINDOWS]
+    cdef uint16_t *found = s.found
     cdef int i, k, count = 0
     cdef int windows = _windows_with(s, level, colour, s.rules.line_length - 1, found)
     for i in range(windows):
@@ -339,13 +343,14 @@ cdef void _list_threats(Threats *s, int level, int moves) noexcept nogil:
     # The moves that may make a four or a three, with scores. Where the defender threatens to
     # complete a line, and a stone stops that only there, nothing else.
     cdef Level *here = &s.levels[level]
-    cdef uint16_t cells[3 * MOST_WINDOWS]
+    cdef uint16_t *cells = s.cells
+    cdef uint16_t stopping[2]
     cdef int line = s.rules.line_length, i, windows, stops
     here.count = 0
-    stops = _completions(s, level, BLACK + WHITE - s.colour, 2, cells)
+    stops = _completions(s, level, BLACK + WHITE - s.colour, 2, stopping)
     if stops < 2 or not s.steady:
         for i in range(stops):
-            _list(s, level, cells[i])
+            _list(s, level, stopping[i])
     if not (stops and s.steady):
         windows = _windows_with(s, level, s.colour, line - 2, cells)
         for i in range(2 * windows):
@@ -362,10 +367,9 @@ cdef void _list_threats(Threats *s, int level, int moves) noexcept nogil:
 
 cdef bint _may_go_on(const Threats *s, int level) noexcept nogil:
     # Whether the attacker may have another threat: it has the stones, or something to capture.
-    cdef uint16_t cells[3 * MOST_WINDOWS]
     cdef int line = s.rules.line_length
-    return (s.rules.chains or _windows_with(s, level, s.colour, line - 2, cells) > 0
-            or (s.threes and _windows_with(s, level, s.colour, line - 3, cells) > 0))
+    return (s.rules.chains or _windows_with(s, level, s.colour, line - 2, s.cells) > 0
+            or (s.threes and _windows_with(s, level, s.colour, line - 3, s.cells) > 0))
 
 
 # --- the defender -------------------------------------------------------------------------------
@@ -544,7 +548,7 @@ cdef void _pass_turn(Threats *s, int level) noexcept nogil:
 cdef int _list_forks(Threats *s, int level, uint16_t *candidates) noexcept nogil:
     # The cells where a stone may make a fork: it makes fours with two different cells left, or with
     # one where the answer may be illegal. Returns their number.
-    cdef uint16_t cells[2 * MOST_WINDOWS]
+    cdef uint16_t *cells = s.cells
     cdef uint16_t *partners = s.partners
     cdef Level *here = &s.levels[level]
     cdef int windows = _windows_with(s, level, s.colour, s.rules.line_length - 2, cells)
@@ -609,7 +613,7 @@ cdef inline void _list_legal(Threats *s, int level, int cell) noexcept nogil:
 
 cdef void _list_fours(Threats *s, int level) noexcept nogil:
     # Whatever may be a four of the defender's, which the attacker would have to answer.
-    cdef uint16_t cells[2 * MOST_WINDOWS]
+    cdef uint16_t *cells = s.cells
     cdef int i
     cdef int windows = _windows_with(s, level, BLACK + WHITE - s.colour, s.rules.line_length - 2,
                                      cells)
@@ -675,6 +679,19 @@ cdef void _list_all(Threats *s, int level) noexcept nogil:
 
 # --- the search ---------------------------------------------------------------------------------
 
+cdef bint _has_line(const Threats *s) noexcept nogil:
+    # Whether a row that wins is there already, as only a set-up can have it: then a stone beside it
+    # wins too, in no window.
+    cdef int w, colour
+    for colour in range(BLACK, WHITE + 1):
+        if s.rules.overline[colour] != OVERLINE_WINS or s.rules.unblocked:
+            continue
+        for w in range(s.windows):
+            if s.levels[0].filled[w] == s.rules.line_length * _weight(colour):
+                return True
+    return False
+
+
 cdef int threats_search(Threats *s, const Position *position, History *history, bint threes,
                         int most, int64_t nodes, int64_t deadline) noexcept nogil:
     # Both kinds deepen together, so that the shorter win is found first. Each has its share of the
@@ -690,6 +707,8 @@ cdef int threats_search(Threats *s, const Position *position, History *history, 
     s.searches += 1
     memcpy(s.levels[0].position, position, s.rules.position_bytes)
     _fill(s, 0)
+    if _has_line(s):
+        return 0
     left[1] = nodes // 2 if threes else 0
     left[0] = nodes - left[1]
     done[0], done[1] = False, not threes

@@ -366,6 +366,14 @@ def test_any_line_length_on_the_largest_board(line: int) -> None:
     assert win.plies == 3
 
 
+def test_a_set_up_with_a_line_is_left_alone() -> None:
+    """White's b3 in the gutter would win by the line that stands there."""
+    rules = RuleSet.preset("irensei", size=9, line_length=4, gutter=2, overline="symmetric-win")
+    position = board(rules, "d7 e7 g3", "c3 d3 e3 f3")
+    assert position.outcome is None
+    assert find_win(position) is None
+
+
 def test_a_line_that_nobody_can_make() -> None:
     rules = mnk(5, 4, 6)
     assert find_win(board(rules, "a1 b1 c1 d1", "a3 b3 c3")) is None
