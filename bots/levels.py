@@ -1,8 +1,9 @@
 """Strength levels, from 1, nearly random, to 10, all that the bot can.
 
 A level is a few numbers: how far it searches, and how often it forgets to, and plays what first
-comes to mind. They were set so that each step is about equally many Elo for a trained network, by
-`python -m benchmarks.levels BOT`, which says how far that holds for any bot.
+comes to mind. Only the highest looks for wins by threats. The numbers were set so that each step is
+about equally many Elo for a trained network, by `python -m benchmarks.levels BOT`, which says how
+far that holds for any bot.
 """
 
 from __future__ import annotations
