@@ -6,6 +6,7 @@ extra `sgf`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from sgfmill import sgf_grammar, sgf_properties
@@ -158,22 +159,41 @@ def move_of(node: Node, rules: RuleSet, where: str) -> tuple[str, int | None] | 
     # `tt` is a pass where it is off the board, as programs before FF[4] wrote it.
     if raw == b"" or (raw == b"tt" and max(rules.width, rules.height) <= 19):
         return colour, None
+    numbered = _numbered(rules, raw)
+    if numbered is not None:
+        return colour, _on_board(rules, *numbered, where)
     try:
         row, column = sgf_properties.interpret_go_point(raw, _SIDE)
     except ValueError as error:
-        raise SgfError(f"{where}: {shown(raw)} is no point") from error
+        raise SgfError(
+            f"{where}: {shown(raw)} is no point, neither two letters nor a letter and a number"
+        ) from error
     return colour, _on_board(rules, row, column, where)
+
+
+def _numbered(rules: RuleSet, raw: bytes) -> tuple[int, int] | None:
+    """Row and column, as sgfmill counts them, of a point such as `h8`; None for another value.
+
+    SGF leaves the points of gomoku and renju (GM[4]) open. Programs that do not write Go's two
+    letters write the column's letter and the row's number from the bottom, as players do.
+    """
+    match = re.fullmatch(rb"([A-Za-z])([0-9]{1,2})", raw)
+    if match is None:
+        return None
+    return int(match[2]) - 1 + _SIDE - rules.height, ord(match[1].lower()) - ord("a")
 
 
 def stones_of(node: Node, rules: RuleSet, where: str = "set-up") -> dict[int, str]:
     """What AE, AB and AW put on points: "empty", "black" or "white"."""
     stones: dict[int, str] = {}
     for name, colour in STONES.items():
+        given = [(raw, _numbered(rules, raw.strip())) for raw in node.get(name, [])]
+        letters = [raw for raw, numbered in given if numbered is None]
         try:
-            found = _POINTS.interpret(name, node[name]) if name in node else ()
+            found = _POINTS.interpret(name, letters) if letters else ()
         except ValueError as error:
             raise SgfError(f"{where}: {name}: not a list of points") from error
-        for row, column in sorted(found):
+        for row, column in [*sorted(found), *(numbered for _, numbered in given if numbered)]:
             point = _on_board(rules, row, column, where)
             if stones.get(point, "empty") != "empty":
                 raise SgfError(f"{where}: two stones on one point")
@@ -195,7 +215,7 @@ def turn_of(node: Node) -> str | None:
 def _on_board(rules: RuleSet, row: int, column: int, where: str) -> int:
     """The point of a row and column as sgfmill counts them."""
     row -= _SIDE - rules.height
-    if row < 0 or column >= rules.width:
+    if not 0 <= row < rules.height or column >= rules.width:
         raise SgfError(f"{where}: a point off the board of {rules.width}x{rules.height}")
     return row * rules.width + column
 

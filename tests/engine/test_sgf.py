@@ -223,6 +223,25 @@ def test_a_foreign_game_of_gomoku() -> None:
     assert renju.position.rules == RuleSet.preset("renju", pass_after=8)
 
 
+def test_a_foreign_game_in_letters_and_numbers() -> None:
+    game = read_one("(;GM[4]SZ[15]AB[a1][B15]AW[cc]PL[W];W[h8];B[o10];W[O1])")
+    names = [game.position.action_name(action) for action in game.position.actions]
+    assert names == ["h8", "o10", "o1"]
+    assert {"a1", "b15", "c13"} <= {
+        game.position.action_name(point)
+        for point, stone in enumerate(game.position.board.ravel())
+        if stone
+    }
+    for text, message in (
+        ("(;GM[4]SZ[15];B[h16])", "off the board"),
+        ("(;GM[4]SZ[15];B[h0])", "off the board"),
+        ("(;GM[4]SZ[15];B[p1])", "off the board"),
+        ("(;GM[4]SZ[15];B[8,8])", "neither two letters nor a letter and a number"),
+    ):
+        with pytest.raises(SgfError, match=message):
+            from_sgf(text)
+
+
 def test_a_foreign_game_with_captures_passes_and_a_set_up() -> None:
     text = """(;GM[1]FF[4]SZ[9:7]RU[Irensei line_length=5 gutter=1];AB[aa:ba][ac]AW[ab]AE[ii]
     ;W[ca];B[bb];W[];B[tt])"""
@@ -275,7 +294,7 @@ def test_white_may_begin() -> None:
         ("(;GM[4]SZ[9];B[aa]W[bb])", "node 1: more than one move"),
         ("(;GM[4]SZ[9];B[aa][bb])", "node 1: more than one move"),
         ("(;GM[4]SZ[9];B[aj])", "node 1: a point off the board of 9x9"),
-        ("(;GM[4]SZ[9];B[a1])", "node 1: 'a1' is no point"),
+        ("(;GM[4]SZ[9];B[1a])", "node 1: '1a' is no point"),
         ("(;GM[4]SZ[9];B[abc])", "node 1: 'abc' is no point"),
         ("(;GM[4]SZ[9];B[])", r"^move 1 \(black pass\): not-in-this-phase$"),
         ("(;GM[4]SZ[9]AB[aa]AW[aa];B[bb])", "node 0: two stones on one point"),
