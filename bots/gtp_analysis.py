@@ -5,7 +5,6 @@ Sources: GoGui's manual, "Analyze Commands"; KataGo's "GTP Extensions".
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 
@@ -13,8 +12,7 @@ import numpy as np
 
 from bots.gtp_vertex import vertex_name
 from bots.player import UNLIMITED, Limit, Player
-from bots.tree import Reading
-from bots.yixin import ranking
+from bots.tree import lower_bound, ranking
 from engine.search import SearchResult
 
 #: The answer to `gogui-analyze_commands`.
@@ -33,9 +31,6 @@ _SHOWN = 30
 
 #: Actions in a line of lz- and kata-analyze, at most.
 _REPORTED = 20
-
-#: Normal deviate of the lower bound `lcb`.
-_Z = 1.96
 
 
 def policy(player: Player, result: SearchResult) -> str:
@@ -79,13 +74,13 @@ def _summary(player: Player, result: SearchResult) -> str:
 
 def best_line(player: Player, result: SearchResult) -> str:
     """The most visited line of play."""
-    return " ".join(_line(player, player.read(), result.action))
+    return " ".join(_line(player, result.action))
 
 
-def _line(player: Player, reading: Reading | None, action: int) -> list[str]:
+def _line(player: Player, action: int) -> list[str]:
     rules = player.position.rules
-    nodes = reading.line(action) if reading else []
-    return [vertex_name(rules, move) for move in [node.action for node in nodes] or [action]]
+    moves = [node.action for node in player.line(action)] or [action]
+    return [vertex_name(rules, move) for move in moves]
 
 
 def stream(
@@ -109,7 +104,7 @@ def stream(
 
 def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REPORTED) -> str:
     """One line of lz-analyze (per ten thousand) or of kata-analyze (fractions of one)."""
-    reading, rules = player.read(), player.position.rules
+    rules = player.position.rules
     parts = []
     for order, k in enumerate(ranking(result)[: min(most, _REPORTED)]):
         action, count = int(result.actions[k]), int(result.visits[k])
@@ -117,7 +112,7 @@ def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REP
             break
         q, prior = float(result.q[k]), float(result.priors[k])
         chance = (1 + q) / 2
-        low = chance - _Z * math.sqrt(max(0.0, chance * (1 - chance)) / max(1, count))
+        low = (1 + lower_bound(q, count)) / 2
         numbers = (
             f"utility {q:.6g} winrate {chance:.6g} scoreMean 0 scoreStdev 0 scoreLead 0"
             f" prior {prior:.6g} lcb {low:.6g}"
@@ -125,7 +120,7 @@ def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REP
             else f"winrate {round(10000 * chance)} prior {round(10000 * prior)}"
             f" lcb {round(10000 * low)}"
         )
-        line = " ".join(_line(player, reading, action))
+        line = " ".join(_line(player, action))
         parts.append(
             f"info move {vertex_name(rules, action)} visits {count} {numbers}"
             f" order {order} pv {line}"

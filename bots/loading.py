@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from bots.analyst import SLOTS, Analyst
 from bots.player import Player
 from bots.repertoire import Game
 from engine import Position, RuleSet
@@ -24,13 +25,13 @@ class Bot:
     name: str
     games: tuple[Game, ...]
     search: SearchConfig
-    load: Callable[[], Evaluator]
-    """Loads the network; called when it is first needed."""
+    load: Callable[[int], Evaluator]
+    """Loads the network for batches of up to so many positions; called when it is needed."""
 
     @functools.cached_property
     def evaluator(self) -> Evaluator:
-        """The network. Raises `BotError` where it cannot be loaded."""
-        return self.load()
+        """The network of one game's search. Raises `BotError` where it cannot be loaded."""
+        return self.load(self.search.leaves_per_step)
 
     def player(self, rules: RuleSet, opening: str, **options: Any) -> Player:
         """A player at the start of this game, on a canvas of the board's own size.
@@ -45,6 +46,14 @@ class Bot:
             width=rules.width,
             **options,
         )
+
+    def analyst(self, *, slots: int = SLOTS, **options: Any) -> Analyst:
+        """Searches of many positions at once with this bot's network and search.
+
+        `options` are `Analyst`'s. Raises `BotError` where the network cannot be loaded.
+        """
+        evaluator = self.load(slots * self.search.leaves_per_step)
+        return Analyst(evaluator, self.search, slots=slots, **options)
 
 
 def load_bot(path: Path | str, simulations: int | None = None) -> Bot:
@@ -70,12 +79,12 @@ def _exported(folder: Path) -> Bot:
             " with 'pip install narabe'"
         )
 
-    def load() -> Evaluator:
+    def load(batch_size: int) -> Evaluator:
         # ONNX Runtime is imported only now: who asks for a bot's name need not wait for it.
         from model.onnx_evaluator import OnnxError, OnnxEvaluator
 
         try:
-            return OnnxEvaluator(folder / NETWORK_FILE, batch_size=meta.search.leaves_per_step)
+            return OnnxEvaluator(folder / NETWORK_FILE, batch_size=batch_size)
         except OnnxError as error:
             raise BotError(str(error)) from error
 
@@ -99,12 +108,11 @@ def _checkpoint(path: Path) -> Bot:
         loaded = Checkpoint.load(path)
     except CheckpointError as error:
         raise BotError(str(error)) from error
-    search = SearchConfig()
     return Bot(
         name="-".join(filter(None, (loaded.meta.run_id, checkpoint_stem(path).name))),
         games=_games(loaded.meta.games),
-        search=search,
-        load=lambda: evaluator_for(loaded.network, batch_size=search.leaves_per_step),
+        search=SearchConfig(),
+        load=lambda batch_size: evaluator_for(loaded.network, batch_size=batch_size),
     )
 
 

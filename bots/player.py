@@ -9,10 +9,12 @@ from collections.abc import Callable
 import numpy as np
 
 from bots.clock import Clock, moves_to_go
-from bots.tree import SLICE, Reading, Tree, is_settled
+from bots.levels import Level, find_level
+from bots.threats import LookOut
+from bots.tree import SLICE, Reading, Tree, is_settled, read
 from engine import Ply, Position
 from engine.evaluators import Evaluator
-from engine.search import SearchConfig, SearchResult, choose
+from engine.search import SearchConfig, SearchResult, TreeNode, choose
 
 #: Simulations of a player that time alone limits: more than any machine makes in a move.
 UNLIMITED = 1 << 30
@@ -23,6 +25,10 @@ NODES = 400_000
 SECONDS = 5.0
 #: Evaluations kept, in MiB: what a take-back makes necessary again costs no network.
 CACHE_MIB = 32
+
+#: Positions made for wins by threats before a search, where nothing else is said: some ten
+#: milliseconds.
+THREAT_NODES = 50_000
 
 #: Trees of fewer simulations are read in no time; larger ones take this long at most, in seconds.
 QUICKLY_READ, READING = 2000, 0.2
@@ -67,14 +73,17 @@ class Player:
         resign: float | None = None,
         memory: int | None = None,
         repeatable: bool = False,
+        level: int | None = None,
+        threats: int = THREAT_NODES,
     ) -> None:
         """`height` and `width` are those of the network's canvas, at least the board's.
 
         With `temperature` above 0, actions are drawn by their visits and games vary with `seed`
         (None: each time). With `resign`, `resigns` says when its expectation is lost: at or below
         -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
-        With `repeatable`, `limit_by` heeds no clock. Raises `ValueError` for a board larger than
-        the canvas.
+        With `repeatable`, `limit_by` heeds no clock. `level` is one of `bots.levels` (None: the
+        highest). `threats` positions at most are made for wins by threats before each search; 0:
+        none. Raises `ValueError` for a board larger than the canvas, and for no such level.
         """
         self._evaluator = evaluator
         self._repeatable = repeatable
@@ -84,10 +93,14 @@ class Player:
         self._random = np.random.default_rng(seed)
         self._resign = resign
         self._hopes: dict[str, list[float]] = {}
+        self._level = find_level(level)
         self._step = 0.0
         self._tree = self._make_tree(memory)
         self._path: list[int] | None = None
         self._position = position.copy()
+        # Proofs are of no use to a search that heeds none.
+        self._look_out = LookOut(threats if config.solver else 0)
+        self._won: SearchResult | None = None
 
     def _make_tree(self, memory: int | None) -> Tree:
         height, width = self._canvas
@@ -108,6 +121,10 @@ class Player:
         """Use at most so many bytes from now on, as `memory` at the start; forgets the tree."""
         self._tree = self._make_tree(memory)
         self._path = None
+
+    def set_level(self, number: int) -> None:
+        """Play at a level of `bots.levels` from now on. Raises `ValueError` where there is none."""
+        self._level = find_level(number)
 
     def forget(self) -> None:
         """Forget the tree and all evaluations."""
@@ -173,22 +190,43 @@ class Player:
         """Think, and choose an action without playing it. Raises `ValueError` as `think` does.
 
         The search stops as soon as the best action cannot change any more. A proven win is won in
-        the fewest plies that are known, a proven loss is lost in the most.
+        the fewest plies that are known, a proven loss is lost in the most. A lower level chooses as
+        `bots.levels` says, from a search that begins with nothing.
         """
         limit = limit or Limit()
+        if self._level is not None:
+            return self._choose_at(self._level, limit, watch)
         result = self._search(limit, watch, settle=self._temperature <= 0)
         self._hopes.setdefault(self._position.seat, []).append(result.value)
         if result.proven is None:
             return choose(result, self._temperature, self._random)
         return self._best_proven(result, limit)
 
+    def _choose_at(self, level: Level, limit: Limit, watch: Watch | None) -> int:
+        """What the highest level has found before would help a lower one."""
+        self._path = None
+        limit = dataclasses.replace(limit, simulations=level.limit(self._budget(limit)))
+        result = self._search(limit, watch, settle=False)
+        self._hopes.setdefault(self._position.seat, []).append(result.value)
+        return level.choose(result, self._temperature, self._random)
+
+    def _budget(self, limit: Limit) -> int:
+        """Simulations that a limit allows."""
+        budget = self._config.simulations if limit.simulations is None else limit.simulations
+        # Gumbel search's schedule is written out for the whole budget.
+        gumbel = self._config.kind == "gumbel"
+        return min(budget, self._config.simulations) if gumbel else budget
+
     def _search(self, limit: Limit, watch: Watch | None, *, settle: bool) -> SearchResult:
         if self._position.outcome is not None:
             raise ValueError("the game is over")
-        budget = self._config.simulations if limit.simulations is None else limit.simulations
-        if self._config.kind == "gumbel":  # whose schedule is written out for the whole budget
-            budget = min(budget, self._config.simulations)
+        budget = self._budget(limit)
+        self._look_out.look(self._position, limit.until, on=self._level is None)
+        self._won = self._look_out.result()
+        if self._won is not None:
+            return self._won
         self._follow(budget)
+        self._tree.give_up(self._look_out.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)
         self._step = stop.step
@@ -211,7 +249,7 @@ class Player:
     def _best_proven(self, result: SearchResult, limit: Limit) -> int:
         if not result.proven or not self._may_read(limit):
             return result.action
-        reading = self._tree.read()
+        reading = self.read()
         lengths = reading.plies_to_end() if reading else {}
         known = [
             (-result.proven * lengths[action], visits, -action)
@@ -224,18 +262,25 @@ class Player:
 
     def _may_read(self, limit: Limit) -> bool:
         """Whether there is time to read the tree."""
-        small = self._tree.simulations < QUICKLY_READ
+        small = self._tree.simulations(0) < QUICKLY_READ
         return small or limit.until is None or limit.until - time.monotonic() > READING
 
     # --- what the last search found; for the position it was made in ---
 
     def result(self) -> SearchResult:
         """What the last search found so far. Raises `ValueError` before there was any."""
-        return self._tree.result(0)
+        return self._won or self._tree.result(0)
+
+    def line(self, action: int) -> list[TreeNode]:
+        """The last search's most visited line of play from an action of its position."""
+        won = None if self._won is None else self._look_out.reading()
+        return self._tree.line(0, action) if won is None else won.line(action)
 
     def read(self) -> Reading | None:
         """The nodes of the last search's tree; None where they are too many to read."""
-        return self._tree.read()
+        if self._won is not None:
+            return self._look_out.reading()
+        return read(self._tree, losses=self._tree.losses)
 
     # --- giving up and agreeing ---
 
@@ -270,7 +315,7 @@ class _Stop:
         self._tree, self._limit, self._watch, self._settle = player._tree, limit, watch, settle
         self.step = player._step
         self._began = self._last = time.monotonic()
-        self._first = self._looked = self._tree.simulations
+        self._first = self._looked = self._tree.simulations(0)
         self._gumbel = player._config.kind == "gumbel"
 
     def __call__(self) -> bool:
@@ -283,7 +328,7 @@ class _Stop:
         return (self._watch is not None and self._watch()) or self._is_settled(now)
 
     def _is_settled(self, now: float) -> bool:
-        done = self._tree.simulations
+        done = self._tree.simulations(0)
         if self._settle is None or self._gumbel or done < self._looked + SLICE // 4:
             return False
         self._looked = done

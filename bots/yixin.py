@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from bots.player import Player
+from bots.tree import ranking
 from engine.search import SearchResult
 
 #: Bits of `INFO show_detail`.
@@ -77,8 +78,7 @@ class LiveReport:
         for number, index in enumerate(ranked):
             action, q = int(result.actions[index]), float(result.q[index])
             proof = int(result.proofs[index])
-            line = reading.line(action) if reading else []
-            moves = [node.action for node in line] or [action]
+            moves = [node.action for node in self._player.line(action)] or [action]
             length = lengths.get(action, 1)
             score = f"{'+' if proof > 0 else '-'}M{length}" if abs(proof) == 1 else _score(q)
             yield f"INFO PV {number}"
@@ -93,15 +93,6 @@ class LiveReport:
             on_board = (self._name(move) for move in moves if move < self._points)
             yield f"INFO BESTLINE {' '.join(on_board)}"
             yield "INFO PV DONE"
-
-
-def ranking(result: SearchResult) -> list[int]:
-    """Indices of the result's actions, the best one first, then by visits and priors."""
-    return sorted(
-        range(len(result.actions)),
-        key=lambda k: (result.actions[k] == result.action, result.visits[k], result.priors[k]),
-        reverse=True,
-    )
 
 
 def _score(q: float) -> str:

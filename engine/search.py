@@ -7,6 +7,7 @@ an evaluator's answer, and `apply`. Inside, both run without the GIL.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class SearchConfig:
     virtual_loss: float = 1.0
     #: Proven results propagate and are not searched again.
     solver: bool = True
+    #: Positions made at each new leaf to find a win by continuous fours, which proves it; 0: none.
+    threat_nodes: int = 0
     #: The network sees each search through a random symmetry of the board.
     random_symmetry: bool = False
     #: Nodes that a tree has room for; 0: enough for `simulations`. A full tree stops and says so.
@@ -61,6 +64,7 @@ class SearchConfig:
             ("gumbel_actions", 2),
             ("leaves_per_step", 1),
             ("arena_nodes", 0),
+            ("threat_nodes", 0),
         ):
             if getattr(self, field) < low:
                 raise ValueError(f"search.{field}: {getattr(self, field)} is less than {low}")
@@ -111,6 +115,16 @@ class SearchResult:
     simulations: int
 
 
+class TreeNode(NamedTuple):
+    """A node of a line of play."""
+
+    #: The action that leads to it.
+    action: int
+    visits: int
+    #: Mean value for seat A, in [-1, 1].
+    value: float
+
+
 class SearchBatch:
     """Trees of up to `trees` games on one canvas of `height` x `width` points.
 
@@ -150,6 +164,7 @@ class SearchBatch:
             "gumbel_c_scale": config.gumbel_c_scale,
             "leaves_per_step": config.leaves_per_step,
             "solver": config.solver,
+            "threat_nodes": config.threat_nodes if config.solver else 0,
         }
         self._core = SearchCore(trees, size, height, width, config.nodes, cache_mib << 20, settings)
         self.planes, self.globals_ = self._core.planes, self._core.globals_
@@ -212,6 +227,17 @@ class SearchBatch:
         self._core.advance(index, action, self.config.kind == "puct")
         if position.outcome is None:
             self._begin(index, simulations, noise)
+
+    def extend(self, index: int, simulations: int) -> None:
+        """Searches tree `index` on as it is, to this many simulations at its root.
+
+        Gumbel search writes its schedule out anew, for the whole number.
+        """
+        self._not_in_flight()
+        self.root(index)
+        self._core.extend(index, simulations)
+        if self.config.kind == "gumbel" and self._core.root_is_expanded(index):
+            self._draw_gumbels(index)
 
     def forget(self) -> None:
         """Empties the cache of evaluations; to be called before another evaluator answers."""
@@ -276,6 +302,21 @@ class SearchBatch:
         seat (0 is A), proof (0 none, 1 A wins, 2 B wins, 3 draw), number of legal actions.
         """
         return self._core.node_table(index)
+
+    def simulations(self, index: int) -> int:
+        """Simulations that the root of tree `index` has seen."""
+        return int(self._core.root_values(index)[3]) if self._core.root_is_expanded(index) else 0
+
+    def line(self, index: int, action: int) -> list[TreeNode]:
+        """The most visited way down tree `index` from an action of the root.
+
+        Empty where that was not visited.
+        """
+        return [TreeNode(*node) for node in self._core.line(index, action)]
+
+    def threat_plies(self, index: int) -> list[int]:
+        """For each node of tree `index`, plies of the win by fours found there; 0: none was."""
+        return self._core.threat_plies(index)
 
     def used_bytes(self, index: int) -> int:
         """Memory that tree `index` takes up in its arena now."""

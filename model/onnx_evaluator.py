@@ -18,7 +18,8 @@ INPUTS = ("planes", "globals")
 OUTPUTS = ("policy_logits", "value_logits")
 
 BUCKET = 8
-"""Rows of a batch come in multiples of this, so that there are few shapes to plan memory for."""
+"""Rows of a batch come in multiples of this, or fewer in powers of two, so that there are few
+shapes to plan memory for."""
 
 
 class OnnxError(Exception):
@@ -28,9 +29,9 @@ class OnnxError(Exception):
 class OnnxEvaluator(BucketEvaluator):
     """Judges positions with an exported network (`engine.evaluators.Evaluator`).
 
-    Parts are padded to a multiple of `BUCKET` rows: ONNX Runtime sums each row alike in all of
-    them, so a position's result does not depend on how many others are asked about with it. It
-    runs in `threads` threads, which do not spin while they wait.
+    Parts are padded as `BUCKET` says: ONNX Runtime sums each row alike in all of them, so a
+    position's result does not depend on how many others are asked about with it. It runs in
+    `threads` threads, which do not spin while they wait.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class _OnnxCanvas:
 
     def run(self, rows: int) -> tuple[Floats, Floats]:
         """`Canvas.run`."""
-        rows = min(len(self.planes), -(-rows // BUCKET) * BUCKET)
+        rows = min(len(self.planes), _padded(rows))
         binding = self._bindings.get(rows)
         if binding is None:
             binding = self._bindings[rows] = self._bind(rows)
@@ -78,6 +79,12 @@ class _OnnxCanvas:
                 shape = (rows, *array.shape[1:])
                 bind(name, "cpu", 0, np.float32, shape, array.ctypes.data)
         return binding
+
+
+def _padded(rows: int) -> int:
+    if rows < BUCKET:
+        return 1 << (rows - 1).bit_length()
+    return -(-rows // BUCKET) * BUCKET
 
 
 def _session(network: Path | str | bytes, threads: int) -> onnxruntime.InferenceSession:

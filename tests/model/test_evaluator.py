@@ -91,6 +91,11 @@ def test_a_row_s_answer_does_not_depend_on_the_bucket(preset: str, rounded: bool
         some = OnnxEvaluator(file, batch_size=batch_size).evaluate(planes, globals_, keys)
         np.testing.assert_array_equal(some[0], logits)
         np.testing.assert_array_equal(some[1], values)
+    many = OnnxEvaluator(file, batch_size=16)
+    for n in range(1, 10):
+        some = many.evaluate(planes[:n], globals_[:n], keys[:n])
+        np.testing.assert_array_equal(some[0], logits[:n])
+        np.testing.assert_array_equal(some[1], values[:n])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
