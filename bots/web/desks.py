@@ -1,0 +1,99 @@
+"""The bots of the server: each thinks for all games at once, in one analyst's batches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bots.analyst import Analysis, Analyst, Query, Ticket
+from bots.loading import Bot
+from engine import Position
+
+#: Priorities of searches, the most urgent first.
+MOVE, ANALYSIS, REVIEW = 2, 1, 0
+
+#: Searches of one bot that are batched at a time; others wait.
+SLOTS = 16
+#: Evaluations and trees that one bot keeps for boards of one size, in MiB, and so many sizes.
+CACHE_MIB, TREES_MIB, CANVASES = 32, 128, 4
+#: Candidates of a position that are told with their lines.
+CANDIDATES = 12
+
+#: The strongest level.
+FULL = 10
+
+Report = Callable[[Analysis], None]
+
+
+class Desks:
+    """The bots by their names. To be used from one event loop's thread."""
+
+    def __init__(self, bots: Mapping[str, Bot]) -> None:
+        self.bots = dict(bots)
+        self._analysts: dict[str, Analyst] = {}
+
+    def search(
+        self,
+        bot: str,
+        position: Position,
+        report: Report,
+        *,
+        simulations: int | None = None,
+        level: int = FULL,
+        priority: int = ANALYSIS,
+        every: float | None = None,
+    ) -> Ticket:
+        """Search a position; `report` is called in the event loop, the last time when it is done.
+
+        `simulations` None: the bot's own at this level. Raises KeyError for an unknown bot,
+        `BotError` for a network that cannot be loaded.
+        """
+        analyst = self._analyst(bot)
+        loop = asyncio.get_running_loop()
+        own = self.bots[bot].search.simulations
+        query = Query(
+            position=position,
+            simulations=simulations or max(1, own >> (FULL - level)),
+            priority=priority,
+            every=every,
+            lines=CANDIDATES,
+            report=lambda analysis: _call(loop, report, analysis),
+        )
+        return analyst.submit(query)
+
+    def _analyst(self, bot: str) -> Analyst:
+        if bot not in self._analysts:
+            self._analysts[bot] = self.bots[bot].analyst(
+                slots=SLOTS, cache_mib=CACHE_MIB, trees_mib=TREES_MIB, canvases=CANVASES
+            )
+        return self._analysts[bot]
+
+    def choice(self, analysis: Analysis, level: int) -> int:
+        """The action that a bot of this level plays after its search."""
+        assert analysis.result is not None
+        return analysis.result.action
+
+    def catalogue(self) -> list[dict[str, Any]]:
+        """Each bot's name and the games that it was trained on."""
+        return [
+            {
+                "name": name,
+                "games": [
+                    {"rules": rules.to_json(), "opening": opening} for rules, opening in bot.games
+                ],
+            }
+            for name, bot in self.bots.items()
+        ]
+
+    def close(self) -> None:
+        """End all searches."""
+        for analyst in self._analysts.values():
+            analyst.close()
+
+
+def _call(loop: asyncio.AbstractEventLoop, report: Report, analysis: Analysis) -> None:
+    """From the analyst's thread into the event loop; into nothing once that has ended."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(report, analysis)
