@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from engine import PRESETS
+from engine import PRESETS, Position
 from engine.openings import MOST_OFFERS, OPENINGS
 from engine.rules import (
     CAPTURES,
@@ -23,11 +23,11 @@ _GAMES = {
     "irensei": ("Irensei", ("gutter", "overline", "pass_tiebreak")),
     "connect-go": ("Connect Go", ()),
     "renju": ("Renju", ("forbidden",)),
-    "gomoku": ("Gomoku, freestyle", ()),
-    "gomoku-standard": ("Gomoku, exactly five", ()),
+    "gomoku": ("Gomoku (freestyle)", ()),
+    "gomoku-standard": ("Gomoku (exactly five)", ()),
     "caro": ("Caro", ()),
-    "caro-overlines": ("Caro, overlines win", ()),
-    "mnk": ("Any line game (m, n, k)", ()),
+    "caro-overlines": ("Caro (overlines win)", ()),
+    "mnk": ("Line game (m, n, k)", ()),
 }
 _BOARD = ("width", "height", "line_length")
 
@@ -100,7 +100,7 @@ def catalogue() -> dict[str, Any]:
         "games": [
             {
                 "name": name,
-                "title": _GAMES[name][0] if name in _GAMES else name,
+                "title": _title(name),
                 "rules": rules.to_json(),
                 "asked": [*_BOARD, *(_GAMES[name][1] if name in _GAMES else ())],
             }
@@ -113,6 +113,19 @@ def catalogue() -> dict[str, Any]:
         ],
         "openings": [_opening(name) for name in OPENINGS],
     }
+
+
+def heading(position: Position) -> str:
+    """A game in one line: "Irensei 19×19, 7 in a row, swap-2"."""
+    rules = position.rules
+    opening = "" if position.opening == "none" else f", {position.opening}"
+    return (
+        f"{_title(rules.name)} {rules.width}×{rules.height}, {rules.line_length} in a row{opening}"
+    )
+
+
+def _title(name: str) -> str:
+    return _GAMES[name][0] if name in _GAMES else name
 
 
 def _field(name: str, value: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bots.web import words
+from bots.web.catalogue import heading
 from bots.web.game import Game, Move
 from engine import Position
 from engine.position import SEATS
@@ -20,6 +21,7 @@ def game_view(game: Game) -> dict[str, Any]:
     position = game.position
     last = game.moves[game.ply - 1] if game.ply else None
     return {
+        "heading": heading(position),
         "rules": position.rules.to_json(),
         "stars": star_points(position.rules.width, position.rules.height, position.rules.gutter),
         "ply": game.ply,

@@ -32,8 +32,9 @@ HASHES = Bot(
 @contextmanager
 def serving(bots: Mapping[str, Bot] | None = None, port: int = 0, **limits: Any) -> Iterator[str]:
     """The address, `127.0.0.1:PORT`, of a server that ends with the block."""
+    quick = {"pace": 0.0, "burst": 10_000, "rate": 10_000.0}
     app = create_app(
-        {HASHES.name: HASHES} if bots is None else bots, limits=Limits(pace=0.0, **limits)
+        {HASHES.name: HASHES} if bots is None else bots, limits=Limits(**(quick | limits))
     )
     config = uvicorn.Config(
         app, log_level="error", ws_max_size=2 * LONGEST, timeout_graceful_shutdown=1
@@ -96,5 +97,6 @@ class Visitor:
 @contextmanager
 def visiting(address: str, **options: Any) -> Iterator[Visitor]:
     """A connection to a server."""
-    with connect(f"ws://{address}/socket", max_size=None, **options) as connection:
+    options = {"max_size": None, "close_timeout": 0.5} | options
+    with connect(f"ws://{address}/socket", **options) as connection:
         yield Visitor(connection)

@@ -1,6 +1,7 @@
 """Whole games on the page, by mouse, in headless Chromium."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from engine import Position, RuleSet
 from tests.web.browser import Page
+from tests.web.served import serving
 
 BOT = "testing-v000003"
 
@@ -75,7 +77,7 @@ def test_a_whole_game(page: Page, name: str) -> None:
 
 def test_a_game_against_the_bot(page: Page) -> None:
     """The first game offered is the bot's own, with a person at seat A."""
-    assert page.text("title") == "mnk 5×4, 4 in a row"
+    assert page.text("title") == "Line game (m, n, k) 5×4, 4 in a row"
     while page.text("prompt") == "Black to move":
         before = page.ply
         free = next(
@@ -128,7 +130,7 @@ def test_sgf_is_saved_and_opened_again(page: Page, downloads: Path) -> None:
     page.new_game("mnk")
     page.click("#open")
     page.find("#file").send_keys(str(file))
-    page.wait(lambda: page.text("title") == "renju 15×15, 5 in a row, soosorv-8")
+    page.wait(lambda: page.text("title") == "Renju 15×15, 5 in a row, soosorv-8")
     assert page.game != before
     assert (page.ply, page.stones) == (11, stones)
     page.act("g8")
@@ -151,7 +153,7 @@ def test_what_cannot_be_opened_says_why(page: Page) -> None:
     page.script("document.querySelector('#open-dialog details').open = true")
     page.choose("#file-game", "irensei")
     page.click("#load")
-    page.wait(lambda: page.text("title") == "irensei 19×19, 7 in a row")
+    page.wait(lambda: page.text("title") == "Irensei 19×19, 7 in a row")
     assert page.stones == {"a19": "black"}
 
 
@@ -165,7 +167,7 @@ def test_a_link_holds_the_game(page: Page, address: str) -> None:
     assert link.startswith(f"http://{address}/#game=")
     page.browser.get("about:blank")
     page.visit(link)
-    assert page.text("title") == "irensei 9×9, 5 in a row, swap-1st"
+    assert page.text("title") == "Irensei 9×9, 5 in a row, swap-1st"
     assert page.stones == {"e5": "black", "d4": "white"}
 
 
@@ -281,3 +283,168 @@ def test_by_keyboard_alone(page: Page) -> None:
     assert focused == "a3, white stone, number 2, last move"
     page.press(Keys.PAGE_UP)
     page.wait(lambda: page.ply == 1)
+
+
+def test_players_change_seats_in_the_middle(page: Page) -> None:
+    page.new_game("mnk", width="5", height="4", line_length="4")
+    page.act("a1 b1")
+    page.click("#players")
+    page.choose('#seats-form [name="seat-A"]', BOT)
+    page.click("#sit")
+    page.wait(lambda: page.ply == 3, "the bot takes over")
+    assert "level 10" in page.find(".seat").text
+
+
+def test_the_dark_teal_theme(page: Page) -> None:
+    page.new_game("irensei")
+    page.act("j10 k11")
+    style = (
+        "const element = document.querySelector(arguments[0]);"
+        "return getComputedStyle(element).getPropertyValue(arguments[1])"
+    )
+    for selector, name, value in [
+        ("#board .wood", "fill", "rgb(121, 138, 137)"),
+        ("#board .stone.black", "fill", "rgb(7, 54, 66)"),
+        ("#board .stone.white", "fill", "rgb(238, 232, 213)"),
+        ("#board .region", "stroke", "rgb(38, 139, 210)"),
+        ("#board .region", "stroke-width", "3px"),
+        ("#board .region", "vector-effect", "non-scaling-stroke"),
+        ("#board .region", "fill", "none"),
+        ("#board .last", "stroke", "rgb(203, 75, 22)"),
+    ]:
+        assert page.script(style, selector, name) == value, (selector, name)
+    # One surface, the gutter included; the border runs around the central 15x15.
+    assert len(page.all("#board .wood")) == 1
+    region = page.find("#board .region")
+    assert [region.get_attribute(name) for name in ("x", "y", "width", "height")] == [
+        "1.5",
+        "1.5",
+        "15",
+        "15",
+    ]
+    stars = {
+        (star.get_attribute("cx"), star.get_attribute("cy")) for star in page.all("#board .star")
+    }
+    assert stars == {("9", "9"), ("5", "5"), ("5", "13"), ("13", "5"), ("13", "13")}
+
+
+def test_themes_and_numbers_are_remembered(page: Page) -> None:
+    page.new_game("mnk", **TIC_TAC_TOE)
+    page.act("b2 a1")
+    page.click("#settings")
+    page.choose('#settings-form [name="theme"]', "wood")
+    page.choose('#settings-form [name="scheme"]', "dark")
+    page.click('#settings-form [name="numbers"]')
+    page.close_dialog("settings-dialog")
+    page.visit(page.browser.current_url, afresh=False)
+    assert [text.text for text in page.all("#board .number")] == ["2", "1"]
+    assert page.find("html").get_attribute("data-theme") == "wood"
+    background = "return getComputedStyle(document.body).backgroundColor"
+    assert page.script(background) == "rgb(18, 35, 42)"
+
+
+WATCH_STONES = """
+window.seen = new Set();
+new MutationObserver(() => {
+  for (const stone of document.querySelectorAll("#board .stone")) {
+    const name = getComputedStyle(stone).animationName;
+    if (name !== "none") window.seen.add(name);
+  }
+}).observe(document.getElementById("board"), {subtree: true, childList: true});
+"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_captures_and_switches_are_animated(page: Page, motion: str) -> None:
+    media = {"features": [{"name": "prefers-reduced-motion", "value": motion}]}
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        page.script(WATCH_STONES)
+        page.new_game("irensei", width="9", height="9", line_length="5", gutter="1")
+        page.act("c3 a1 a2 h8 b1")
+        assert "a1" not in page.stones
+        page.new_game("connect-go", width="9", height="9")
+        page.act("b1 a1 a2")
+        assert page.stones["a1"] == "black"
+        seen = set(page.script("return [...window.seen]"))
+        assert seen == ({"arrive", "depart", "turn"} if motion == "no-preference" else set())
+        page.wait(lambda: not page.all("#board .departing"), "captured stones are gone")
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_on_a_phone(page: Page) -> None:
+    """A small touch screen: nothing is cut off, and stones are confirmed by a second tap."""
+    cdp = page.browser.execute_cdp_cmd
+    cdp(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True},
+    )
+    cdp("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        page.visit(page.browser.current_url)
+        page.new_game("renju", "swap")
+        page.click_point("h8")
+        page.wait(lambda: page.text("confirmed") == "Play h8")
+        assert page.stones == {}
+        page.click_point("i8")
+        page.wait(lambda: page.text("confirmed") == "Play i8")
+        page.click("#confirmed")
+        page.wait(lambda: page.stones == {"i8": "black"})
+        page.click_point("h8")
+        page.click_point("h8")
+        page.wait(lambda: page.ply == 2)
+        widths = "return [document.documentElement.scrollWidth, innerWidth]"
+        wide, window = page.script(widths)
+        assert wide <= window == 360
+        for button in page.all(".bar button, .controls button"):
+            assert button.rect["width"] >= 24
+            assert button.rect["height"] >= 36
+    finally:
+        cdp("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        cdp("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_nothing_is_asked_of_other_hosts(page: Page, address: str) -> None:
+    page.new_game("gomoku")
+    page.act("h8")
+    asked = page.script("return performance.getEntriesByType('resource').map((one) => one.name)")
+    assert asked
+    assert {url.split("/")[2] for url in asked} == {address}
+    assert (
+        page.script("return fetch('http://example.com/').then(() => 'open', () => 'shut')")
+        == "shut"
+    )
+    assert any("Content Security Policy" in entry for entry in page.complaints)
+
+
+def test_everything_has_a_name_for_screen_readers(page: Page) -> None:
+    nameless = page.script("""
+        return [...document.querySelectorAll("button, input, select, textarea, [role], dialog")]
+            .filter((it) => !(it.ariaLabel || it.textContent.trim() || it.labels?.length
+                              || it.getAttribute("aria-labelledby")))
+            .filter((it) => !["row", "tooltip", "status", "alert"].includes(it.role))
+            .map((it) => it.outerHTML.slice(0, 100))""")
+    assert nameless == []
+    tree = page.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = [node.get("role", {}).get("value") for node in tree]
+    assert roles.count("gridcell") == 20
+    assert "slider" in roles or not page.find("#graph").is_displayed()
+
+
+def test_a_lost_connection_resumes_even_on_another_server(browser: Page) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with serving(port=port) as address:
+        browser.visit(address)
+        browser.new_game("gomoku", "swap-2", seat_A="")
+        browser.act("h8 g9 k6 more")
+        stones = browser.stones
+    browser.wait(lambda: browser.find("#offline").is_displayed(), "the page says that it is alone")
+    with serving(port=port):
+        browser.wait(lambda: not browser.find("#offline").is_displayed(), "the page is back")
+        browser.wait(lambda: browser.choices == [] and browser.ply == 4)
+        assert browser.stones == stones
+        browser.act("f11 j10 white")
+    assert browser.complaints == []

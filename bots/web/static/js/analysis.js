@@ -1,6 +1,6 @@
 // What bots think: candidates beside the board, the win rate, and the review of a whole game.
 
-import { find, make, percent, say } from "./dom.js";
+import { find, make, percent, say, wins } from "./dom.js";
 import { Graph } from "./graph.js";
 
 export class AnalysisPanel {
@@ -121,12 +121,11 @@ export class AnalysisPanel {
   }
 
   #row(move) {
-    const wins = move.proof === null ? percent(move.value) : { 1: "win", 0: "draw", "-1": "loss" }[move.proof];
     const row = make(
       "tr",
       { "data-action": move.action, tabindex: 0 },
       make("th", { scope: "row" }, move.name),
-      make("td", {}, wins),
+      make("td", {}, wins(move)),
       make("td", {}, String(move.visits)),
       make("td", { class: "pv" }, move.line.map((ply) => ply.name).join(" ")),
     );

@@ -1,6 +1,6 @@
 // The board: draws what the server says about a position, and tells which points are meant.
 
-import { draw, percent } from "./dom.js";
+import { draw, wins } from "./dom.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const STONE = 0.46;
@@ -65,7 +65,7 @@ export class Board {
           class: best ? "heat best" : "heat",
           "fill-opacity": 0.2 + 0.75 * share ** 0.6,
         }),
-        draw("text", { x, y: y - 0.03, class: "heat-value" }, percent(move.value)),
+        draw("text", { x, y: y - 0.03, class: "heat-value" }, wins(move)),
         draw("text", { x, y: y + 0.28, class: "heat-visits" }, short(move.visits)),
       );
     }
@@ -129,7 +129,7 @@ export class Board {
     }
     if (coordinates) this.#drawCoordinates(width, height);
     for (const layer of ["marks", "stones", "leaving", "heat", "over", "better", "line", "proposal", "ghost"]) {
-      this.#layers[layer] = draw("g", { class: layer, "aria-hidden": "true" });
+      this.#layers[layer] = draw("g", { class: `layer-${layer}`, "aria-hidden": "true" });
       this.svg.append(this.#layers[layer]);
     }
     this.#buildCells(width, height);

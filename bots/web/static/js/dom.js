@@ -23,6 +23,11 @@ export const draw = (tag, attributes = {}, ...children) =>
 
 export const percent = (value) => `${Math.round(50 * (1 + value))}%`;
 
+const PROVEN = { 1: "win", 0: "draw", "-1": "loss" };
+
+/** What a candidate is worth: its share of wins, or what is proven. */
+export const wins = (move) => (move.proof === null ? percent(move.value) : PROVEN[move.proof]);
+
 /** Shows a text in an element that is hidden while there is none. */
 export function say(element, text) {
   element.textContent = text;

@@ -7,6 +7,7 @@ import { find, make, say } from "./dom.js";
 import { Files } from "./files.js";
 import { fromFragment, tableOf } from "./link.js";
 import { keepGame, keptGame, setUpSettings, settings } from "./settings.js";
+import { Seats } from "./seats.js";
 import { NewGame } from "./setup.js";
 
 let view = null;
@@ -22,6 +23,7 @@ const board = new Board(find("board"), find("tip"), {
 });
 const analysis = new AnalysisPanel({ send, changed: () => view && showBoard() });
 const newGame = new NewGame((record) => send({ type: "begin", record }));
+const seats = new Seats(find("seats-form"));
 const files = new Files({ send, view: () => view });
 setUpSettings(() => view && show(view));
 
@@ -67,8 +69,9 @@ function hello(catalogue) {
   say(find("offline"), "");
   newGame.offer(catalogue);
   files.offer(catalogue);
+  seats.offer(catalogue.bots);
   analysis.offer(catalogue.bots);
-  find("nudge").hidden = !catalogue.bots.length;
+  for (const id of ["nudge", "players"]) find(id).hidden = !catalogue.bots.length;
   if (view) send({ type: "open", id: view.id, record: view.record });
   else arrive();
 }
@@ -111,23 +114,17 @@ function show(next) {
   showSeats();
   showChoices();
   showMoves();
-  find("title").textContent = title();
+  find("title").textContent = view.heading;
   document.title = `${view.prompt} · narabe`;
   speak();
   const root = document.documentElement.dataset;
   [root.ply, root.phase, root.game] = [view.ply, view.phase, view.id];
 }
 
-function title() {
-  const { rules, record } = view;
-  const opening = record.opening && record.opening !== "none" ? `, ${record.opening}` : "";
-  return `${rules.name} ${rules.width}×${rules.height}, ${rules.line_length} in a row${opening}`;
-}
-
 function showBoard() {
   board.show(view, { ...settings, canPlay: myTurn(), analysing: analysis.moves !== null });
   board.showAnalysis(analysis.moves, analysis.line);
-  board.showBetter(analysis.better);
+  board.showBetter(analysis.moves ? null : analysis.better);
   board.propose(proposed);
 }
 
@@ -250,6 +247,14 @@ const actions = {
   resigned() {
     find("resign-dialog").close();
     send({ type: "resign" });
+  },
+  players() {
+    seats.write(view.seats);
+    find("seats-dialog").showModal();
+  },
+  sit() {
+    find("seats-dialog").close();
+    send({ type: "sit", seats: seats.read() });
   },
   nudge: () => send({ type: "nudge", bot: analysis.bot }),
 };

@@ -1,6 +1,7 @@
 // The form for a new game: what the server can play, as choices.
 
 import { find, make, say } from "./dom.js";
+import { Seats } from "./seats.js";
 
 export class NewGame {
   #catalogue = null;
@@ -10,6 +11,7 @@ export class NewGame {
     this.begin = begin;
     this.dialog = find("new-dialog");
     this.form = find("new-form");
+    this.seats = new Seats(this.form, () => this.#sayTrained());
     this.form.elements.game.addEventListener("change", () => this.#chooseGame());
     this.form.elements.opening.addEventListener("change", () => this.#chooseOpening());
     this.form.addEventListener("submit", (event) => {
@@ -31,7 +33,7 @@ export class NewGame {
     game.replaceChildren(...catalogue.games.map((each) => make("option", { value: each.name }, each.title)));
     opening.replaceChildren(
       ...catalogue.openings.map((each) => make("option", { value: each.name }, each.title)));
-    for (const seat of "AB") this.#offerSeat(seat);
+    this.seats.offer(catalogue.bots);
     if (first) this.#chooseFirst();
     else [game.value, opening.value] = chosen;
   }
@@ -45,8 +47,8 @@ export class NewGame {
     const [base, number] = this.#split(known?.opening ?? "none");
     opening.value = base;
     this.#chooseOpening(number);
-    if (known) this.form.elements["seat-B"].value = this.#catalogue.bots[0].name;
-    this.#seatsChanged();
+    this.seats.write(known ? { B: { bot: this.#catalogue.bots[0].name } } : {});
+    this.#sayTrained();
   }
 
   #split(opening) {
@@ -54,38 +56,10 @@ export class NewGame {
     return found ? [found[1], found[2]] : [opening, undefined];
   }
 
-  #offerSeat(seat) {
-    const place = find(`seat-${seat}`);
-    const kept = this.form.elements[`seat-${seat}`]?.value ?? "";
-    const select = make(
-      "select",
-      { name: `seat-${seat}`, "aria-label": `Seat ${seat}` },
-      make("option", { value: "" }, "a person"),
-      ...this.#catalogue.bots.map((bot) => make("option", { value: bot.name }, bot.name)),
-    );
-    const level = make("label", { hidden: true }, "Level ", make(
-      "select",
-      { name: `level-${seat}` },
-      ...Array.from({ length: 10 }, (_, k) => make("option", { value: k + 1 }, levelName(k + 1))),
-    ));
-    place.replaceChildren(select, level);
-    this.form.elements[`level-${seat}`].value = 10;
-    select.value = kept;
-    select.addEventListener("change", () => this.#seatsChanged());
-  }
-
-  #seatsChanged() {
-    for (const seat of "AB") {
-      const label = this.form.elements[`level-${seat}`].parentElement;
-      label.hidden = !this.form.elements[`seat-${seat}`].value;
-    }
-    this.#sayTrained();
-  }
-
   #sayTrained() {
     const { game, width, height } = this.form.elements;
-    const untrained = ["A", "B"]
-      .map((seat) => this.#catalogue.bots.find((bot) => bot.name === this.form.elements[`seat-${seat}`].value))
+    const untrained = Object.values(this.seats.read())
+      .map((seat) => this.#catalogue.bots.find((bot) => bot.name === seat.bot))
       .filter((bot) => bot && !bot.games.some(({ rules }) =>
         rules.name === game.value && rules.width >= Number(width?.value) && rules.height >= Number(height?.value)));
     say(find("trained"), untrained.length ? `${untrained[0].name} was not trained on this game or board; it plays it as well as it can.` : "");
@@ -141,11 +115,7 @@ export class NewGame {
     }
     const numbered = !find("number-label").hidden;
     const opening = elements.opening.value + (numbered ? `-${elements.number.value}` : "");
-    const seats = {};
-    for (const seat of "AB") {
-      const bot = elements[`seat-${seat}`].value;
-      seats[seat] = bot ? { bot, level: Number(elements[`level-${seat}`].value) } : {};
-    }
+    const seats = this.seats.read();
     return { game: elements.game.value, rules, opening, seats };
   }
 
@@ -154,5 +124,3 @@ export class NewGame {
     this.dialog.showModal();
   }
 }
-
-const levelName = (level) => ({ 1: "1, beginner", 10: "10, full strength" })[level] ?? String(level);
