@@ -371,7 +371,7 @@ class _Search:
         query = self.ticket.query
         result = batch.result(self.slot)
         order = ranking(result)
-        best = result.actions[order[: query.lines]].tolist()
+        best = [int(result.actions[k]) for k in order[: query.lines] if result.visits[k]]
         proven = bool((abs(result.proofs) <= 1).any())
         reading = read(batch, self.slot) if proven else None
         return Analysis(

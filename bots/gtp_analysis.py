@@ -5,7 +5,6 @@ Sources: GoGui's manual, "Analyze Commands"; KataGo's "GTP Extensions".
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from bots.gtp_vertex import vertex_name
 from bots.player import UNLIMITED, Limit, Player
-from bots.tree import ranking
+from bots.tree import lower_bound, ranking
 from engine.search import SearchResult
 
 #: The answer to `gogui-analyze_commands`.
@@ -32,9 +31,6 @@ _SHOWN = 30
 
 #: Actions in a line of lz- and kata-analyze, at most.
 _REPORTED = 20
-
-#: Normal deviate of the lower bound `lcb`.
-_Z = 1.96
 
 
 def policy(player: Player, result: SearchResult) -> str:
@@ -116,7 +112,7 @@ def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REP
             break
         q, prior = float(result.q[k]), float(result.priors[k])
         chance = (1 + q) / 2
-        low = chance - _Z * math.sqrt(max(0.0, chance * (1 - chance)) / max(1, count))
+        low = (1 + lower_bound(q, count)) / 2
         numbers = (
             f"utility {q:.6g} winrate {chance:.6g} scoreMean 0 scoreStdev 0 scoreLead 0"
             f" prior {prior:.6g} lcb {low:.6g}"

@@ -57,6 +57,17 @@ class Repertoire:
             raise UnknownGameError(f"not on a board of {width}x{height}: {error}") from error
         return resized, opening
 
+    def check(self, rules: RuleSet) -> None:
+        """Raises `UnknownGameError` where the bot knows no such game, or no board so large."""
+        known = dict.fromkeys(game[0].name for game in self.games)
+        if rules.name not in known:
+            raise UnknownGameError(f"game: this bot plays {', '.join(known)}, not {rules.name}")
+        if rules.width > self.width or rules.height > self.height:
+            raise UnknownGameError(
+                f"rules: a board of {rules.width}x{rules.height} is larger than"
+                f" {self.width}x{self.height}, the largest that this bot knows"
+            )
+
     def on_board(self, width: int, height: int, preferred: Game) -> Game:
         """The preferred game on this board, else the first of the bot's that has this board.
 

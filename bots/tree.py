@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,9 @@ SLICE = 64
 READABLE_NODES = 50_000
 
 _NODE_BYTES = 186  # with its edges, about
+
+#: Normal deviate of 95%, both sides.
+_Z = 1.96
 
 
 class Tree(SearchBatch):
@@ -111,6 +115,14 @@ class Reading:
 
     def _action(self, node: int) -> int:
         return int(self._table[node, 1])
+
+
+def lower_bound(value: float, visits: int) -> float:
+    """What an action is worth at least, with a confidence of 95%, in [-1, 1].
+
+    Its visits count as games won or lost, as Leela Zero and KataGo count them for their `lcb`.
+    """
+    return max(-1.0, value - _Z * math.sqrt(max(0.0, 1 - value * value) / max(1, visits)))
 
 
 def ranking(result: SearchResult) -> list[int]:

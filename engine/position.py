@@ -282,12 +282,15 @@ class Position:
             for point, flags in self._core.fouls().items()
         }
 
-    def winning_points(self) -> list[int]:
-        """Empty points, ascending, where a stone of the colour to play makes a line that wins."""
+    def winning_points(self, colour: str | None = None) -> list[int]:
+        """Empty points, ascending, where a stone of a colour makes a line that wins.
+
+        The colour is that to play unless another one is given.
+        """
         if self._core.reason is not None:
             return []
         empty = np.flatnonzero(self.board.ravel() == 0)
-        return [int(p) for p in empty if self.line_value(int(p), self.to_play) > 0]
+        return [int(p) for p in empty if self.line_value(int(p), colour or self.to_play) > 0]
 
     # --- text and bytes ---
 

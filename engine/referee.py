@@ -7,23 +7,13 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.json_lines import RequestError, kind, mapping, string, strings
 from engine.notation import IllegalAction, action_name
 from engine.position import Position
 from engine.rules import RuleError, RuleSet
 
 WANTS = ("legal", "board", "forbidden", "fives")
 _SETUP_KEYS = ("black", "white", "to_play")
-_LONGEST_MESSAGE = 300
-
-
-class RequestError(ValueError):
-    """A request that cannot be judged; the message says what is wrong and where."""
-
-    def __init__(self, message: str) -> None:
-        # Values from outside are quoted in messages, and may be of any size.
-        if len(message) > _LONGEST_MESSAGE:
-            message = message[: _LONGEST_MESSAGE - 4] + " ..."
-        super().__init__(message)
 
 
 def judge(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,14 +24,14 @@ def judge(request: Mapping[str, Any]) -> dict[str, Any]:
     Raises `RequestError` for a request that names no game or says something impossible.
     """
     if not isinstance(request, Mapping):
-        raise RequestError(f"a request is an object, not {_kind(request)}")
-    wants = _strings(request, "want")
+        raise RequestError(f"a request is an object, not {kind(request)}")
+    wants = strings(request, "want")
     for want in wants:
         if want not in WANTS:
             raise RequestError(f"want: {want!r} is not one of {', '.join(WANTS)}")
-    actions = _strings(request, "actions")
+    actions = strings(request, "actions")
     try:
-        position = _first_position(request)
+        position = first_position(request)
     except RuleError as error:
         raise RequestError(str(error)) from error
 
@@ -54,16 +44,16 @@ def judge(request: Mapping[str, Any]) -> dict[str, Any]:
             refused = {"ply": ply, "action": action, "reason": error.reason}
             refused |= {"detail": error.detail} if error.detail else {}
             break
-    final = _before(position, wants)
+    final = describe(position, wants)
     if "board" in wants:
         final["board"] = position.rows()
-    return {"plies": plies, "final": final, "result": _result(position), "error": refused}
+    return {"plies": plies, "final": final, "result": result_of(position), "error": refused}
 
 
 def _play(position: Position, action: str, wants: Sequence[str]) -> dict[str, Any]:
     """Play one action and describe it. Raises `IllegalAction`; the position is then unchanged."""
     index = position.parse_action(action)
-    answer = {"action": position.action_name(index), **_before(position, wants)}
+    answer = {"action": position.action_name(index), **describe(position, wants)}
     names = _names(position.rules)
     ply = position.play(index)
     if ply.captured:
@@ -75,7 +65,7 @@ def _play(position: Position, action: str, wants: Sequence[str]) -> dict[str, An
     return answer
 
 
-def _before(position: Position, wants: Sequence[str]) -> dict[str, Any]:
+def describe(position: Position, wants: Sequence[str]) -> dict[str, Any]:
     """Who is to act, in which phase and with which choices."""
     answer: dict[str, Any] = {
         "colour": position.to_play,
@@ -92,7 +82,8 @@ def _before(position: Position, wants: Sequence[str]) -> dict[str, Any]:
     return answer
 
 
-def _result(position: Position) -> dict[str, Any] | None:
+def result_of(position: Position) -> dict[str, Any] | None:
+    """The result, or None while the game goes on."""
     outcome = position.outcome
     if outcome is None:
         return None
@@ -103,27 +94,27 @@ def _result(position: Position) -> dict[str, Any] | None:
     }
 
 
-def _first_position(request: Mapping[str, Any]) -> Position:
+def first_position(request: Mapping[str, Any]) -> Position:
     """The position before the first action. Raises `RuleError` and `RequestError`."""
     if "game" not in request:
         raise RequestError("game: missing")
-    game, opening = _string(request, "game"), _string(request, "opening", "none")
-    overrides = dict(_mapping(request, "rules"))
+    game, opening = string(request, "game"), string(request, "opening", "none")
+    overrides = dict(mapping(request, "rules"))
     # A record holds all fields of its rule set, and among them the preset's name.
     if overrides.pop("name", game) != game:
         raise RequestError(f"rules.name: {request['rules']['name']!r} is not the game {game!r}")
     rules = RuleSet.preset(game, **overrides)
     if request.get("setup") is None:
         return Position(rules, opening)
-    setup = _mapping(request, "setup")
+    setup = mapping(request, "setup")
     for key in setup:
         if key not in _SETUP_KEYS:
             raise RequestError(f"setup.{key}: no such key; the keys are {', '.join(_SETUP_KEYS)}")
     return Position.from_setup(
         rules,
-        black=_strings(setup, "black", where="setup."),
-        white=_strings(setup, "white", where="setup."),
-        to_play=_string(setup, "to_play", "black", where="setup."),
+        black=strings(setup, "black", where="setup."),
+        white=strings(setup, "white", where="setup."),
+        to_play=string(setup, "to_play", "black", where="setup."),
         opening=opening,
     )
 
@@ -132,51 +123,3 @@ def _first_position(request: Mapping[str, Any]) -> Position:
 def _names(rules: RuleSet) -> tuple[str, ...]:
     """The names of all actions in the order of their indices."""
     return tuple(action_name(rules, action) for action in range(rules.num_actions))
-
-
-def _strings(request: Mapping[str, Any], key: str, where: str = "") -> list[str]:
-    """A list of strings, empty where the key is absent or null."""
-    value = request.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise RequestError(f"{where}{key}: must be a list of strings, not {_kind(value)}")
-    for index, item in enumerate(value):
-        if not isinstance(item, str):
-            raise RequestError(f"{where}{key}[{index}]: must be a string, not {_kind(item)}")
-    return value
-
-
-def _string(
-    request: Mapping[str, Any], key: str, default: str | None = None, where: str = ""
-) -> str:
-    value = request.get(key)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, str):
-        raise RequestError(f"{where}{key}: must be a string, not {_kind(value)}")
-    return value
-
-
-def _mapping(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """An object, empty where the key is absent or null."""
-    value = request.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise RequestError(f"{key}: must be an object, not {_kind(value)}")
-    return value
-
-
-def _kind(value: object) -> str:
-    """The JSON type of a value, for messages."""
-    kinds = {
-        type(None): "null",
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-        str: "a string",
-        list: "a list",
-        dict: "an object",
-    }
-    return kinds.get(type(value), type(value).__name__)

@@ -18,8 +18,8 @@ INPUTS = ("planes", "globals")
 OUTPUTS = ("policy_logits", "value_logits")
 
 BUCKET = 8
-"""Rows of a batch come in multiples of this, or fewer in powers of two, so that there are few shapes
-to plan memory for."""
+"""Rows of a batch come in multiples of this, or fewer in powers of two, so that there are few
+shapes to plan memory for."""
 
 
 class OnnxError(Exception):

@@ -4,6 +4,7 @@
     python -m scripts.play BOT --human none        the bot against itself
     python -m scripts.play BOT --protocol gtp      for Go programs (docs/gtp.md)
     python -m scripts.play BOT --protocol gomocup  for gomoku programs (docs/gomocup.md)
+    python -m scripts.play BOT --protocol json     analyses many positions (docs/analysis.md)
 
 BOT is a folder made by scripts.export, or a checkpoint of a run (which needs torch).
 """
@@ -14,7 +15,9 @@ import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+from bots.analysis import AnalysisSession
 from bots.gomocup_extensions import ExtendedGomocupSession
 from bots.gtp_extensions import ExtendedGtpSession
 from bots.loading import Bot, load_bot
@@ -52,12 +55,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         if protocol == "terminal":
             player = new_player(*bot.games[arguments.game])
             return run_quietly(lambda: play_at_terminal(player, HUMANS[arguments.human]))
+        if protocol == "json":
+            analysis = AnalysisSession(
+                bot.name,
+                bot.games,
+                bot.analyst,
+                simulations=bot.search.simulations,
+                seed=arguments.seed or 0,
+            )
+            return run_quietly(lambda: analysis.serve(_input(-1), sys.stdout.buffer))
         session = PROTOCOLS[protocol](bot.name, bot.games, new_player, first=arguments.game)
         # Unbuffered: what arrives while the bot thinks is looked at then.
-        requests = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115
-        return run_quietly(lambda: session.serve(requests, sys.stdout.buffer))
+        return run_quietly(lambda: session.serve(_input(0), sys.stdout.buffer))
     except BotError as error:
         parser.exit(2, f"play: {error}\n")
+
+
+def _input(buffering: int) -> BinaryIO:
+    """Standard input, whose own object Python wants to close at its end."""
+    return open(sys.stdin.fileno(), "rb", buffering=buffering, closefd=False)
 
 
 def _load(path: Path, simulations: str | None) -> Bot:
@@ -90,9 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--protocol",
-        choices=("terminal", *PROTOCOLS),
-        help="terminal for people (the default where one is), gtp (the default elsewhere) and"
-        " gomocup for programs",
+        choices=("terminal", *PROTOCOLS, "json"),
+        help="terminal for people (the default where one is), gtp (the default elsewhere),"
+        " gomocup and json for programs",
     )
     parser.add_argument(
         "--human", choices=HUMANS, default="A", help="who you are at the terminal (%(default)s)"

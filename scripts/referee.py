@@ -9,14 +9,11 @@ import argparse
 import json
 import sys
 import traceback
-from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from engine.referee import RequestError, judge
+from engine.json_lines import RequestError, parse, read_lines
+from engine.referee import judge
 from scripts.quiet import run_quietly
-
-#: Longest line that is read, in bytes; the longest games need a few tens of thousands.
-LONGEST_LINE = 1 << 20
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
@@ -27,21 +24,10 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
-def read_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of a stream; None in place of one that is longer than `LONGEST_LINE`."""
-    while line := stream.readline(LONGEST_LINE + 1):
-        if len(line) <= LONGEST_LINE or line.endswith(b"\n"):
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = stream.readline(LONGEST_LINE)
-        yield None
-
-
 def answer_line(line: bytes | None) -> dict[str, Any]:
     """The answer to one line, or an object with only `error` for a line that cannot be judged."""
     try:
-        return judge(_parse(line))
+        return judge(parse(line))
     except RequestError as error:
         reason = str(error)
     except Exception as error:
@@ -49,25 +35,6 @@ def answer_line(line: bytes | None) -> dict[str, Any]:
         traceback.print_exc()
         reason = f"internal error, please report it: {type(error).__name__}: {error}"[:300]
     return {"error": {"ply": None, "action": None, "reason": reason}}
-
-
-def _parse(line: bytes | None) -> dict[str, Any]:
-    """The request of a line. Raises `RequestError`."""
-    if line is None:
-        raise RequestError(f"longer than {LONGEST_LINE} bytes")
-    try:
-        request = json.loads(line.decode())
-    except UnicodeDecodeError as error:
-        raise RequestError(f"not UTF-8: byte {error.start} is {line[error.start]:#04x}") from error
-    except json.JSONDecodeError as error:
-        raise RequestError(f"not JSON: {error.msg} at column {error.colno}") from error
-    except RecursionError as error:
-        raise RequestError("not JSON that can be read: nested too deeply") from error
-    except ValueError as error:  # a number with thousands of digits
-        raise RequestError(f"not JSON that can be read: {error}") from error
-    if not isinstance(request, dict):
-        raise RequestError("a request is a JSON object in braces")
-    return request
 
 
 def main() -> int:

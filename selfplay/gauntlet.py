@@ -21,7 +21,7 @@ import numpy as np
 
 from engine import OPTIONS, Position, RuleSet
 from engine.evaluators import Evaluator
-from engine.search import SearchBatch, choose
+from engine.search import SearchBatch
 from selfplay.players import Player
 from selfplay.records import GameRecord, RecordLog, read_records
 from selfplay.standings import GauntletResult, standings
@@ -312,7 +312,7 @@ class _Mind:
         for i, (game, rng) in enumerate(zip(games, rngs, strict=True)):
             early = game.position.ply < self.config.temperature_plies
             temperature = self.config.temperature if early else self.player.temperature
-            chosen.append(choose(batch.result(i), temperature, rng))
+            chosen.append(self.player.choose(batch.result(i), temperature, rng))
         return chosen
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from engine import RuleSet
 from engine.evaluators import Evaluator, UniformEvaluator
 from engine.rules import similar
-from engine.search import SearchConfig
+from engine.search import SearchConfig, SearchResult, choose
 from model.bot import NETWORK_FILE, BotError, is_bot, read_bot
 from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
 from model.evaluator import Served, evaluator_for, why_not
@@ -40,6 +42,8 @@ class Player:
     evaluator: Callable[[], Evaluator] = UniformEvaluator
     #: Temperature after the gauntlet's opening plies; 0: always what the search thinks best.
     temperature: float = 0.0
+    #: Chooses from what the search has found, at a temperature.
+    choose: Callable[[SearchResult, float, np.random.Generator], int] = choose
     #: What it can play; None: everything.
     games: list[Game] | None = None
     #: What distinguishes it from another player, JSON values: results are not mixed up when a

@@ -1,9 +1,14 @@
-"""Sessions of both protocols without a network: a player with a search by hashes."""
+"""Sessions of all protocols without a network: a player with a search by hashes."""
 
 import functools
+import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
+from bots.analysis import AnalysisSession
+from bots.analyst import Analyst
 from bots.gomocup_extensions import ExtendedGomocupSession
 from bots.player import Player
 from bots.repertoire import Game
@@ -71,3 +76,44 @@ class Gomocup:
         player = self.session._player
         position = player and player.position
         return position and (position.key, position.rules, position.opening, position.actions)
+
+
+class Analysing:
+    """An analysis engine in threads of this process, at the other end of two pipes."""
+
+    def __init__(
+        self, games: list[Game] | None = None, evaluator: Any = None, simulations: int = 16
+    ) -> None:
+        session = AnalysisSession(
+            "stub",
+            games or GAMES,
+            lambda: Analyst(evaluator or HashEvaluator(), SearchConfig(), trees_mib=64),
+            simulations=simulations,
+        )
+        there, here = os.pipe(), os.pipe()
+        self.requests, self.answers = os.fdopen(there[1], "wb"), os.fdopen(here[0], "rb")
+        arguments = (os.fdopen(there[0], "rb"), os.fdopen(here[1], "wb"))
+        self._thread = threading.Thread(target=session.serve, args=arguments)
+        self._thread.start()
+
+    def send(self, line: str | dict[str, Any]) -> None:
+        text = line if isinstance(line, str) else json.dumps(line)
+        self.requests.write(text.encode() + b"\n")
+        self.requests.flush()
+
+    def line(self) -> str:
+        return self.answers.readline().decode().rstrip("\n")
+
+    def ask(self, line: str | dict[str, Any]) -> dict[str, Any]:
+        """The one answer."""
+        self.send(line)
+        answer: dict[str, Any] = json.loads(self.line())
+        return answer
+
+    def end(self) -> list[dict[str, Any]]:
+        """What it still says after the end of its input."""
+        self.requests.close()
+        said = [json.loads(line) for line in self.answers]
+        self._thread.join(timeout=20)
+        assert not self._thread.is_alive()
+        return said

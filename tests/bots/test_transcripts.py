@@ -12,7 +12,7 @@ import pytest
 from bots.gtp_extensions import ExtendedGtpSession
 from bots.repertoire import Game
 from engine import RuleSet
-from tests.bots.talk import GAMES, TRANSCRIPTS, Gomocup, new_player
+from tests.bots.talk import GAMES, TRANSCRIPTS, Analysing, Gomocup, new_player
 
 
 def read(path: Path) -> tuple[str, list[Game], list[tuple[str, list[tuple[str, str]]]]]:
@@ -40,9 +40,16 @@ def read(path: Path) -> tuple[str, list[Game], list[tuple[str, list[tuple[str, s
 def test_a_conversation(path: Path) -> None:
     protocol, games, steps = read(path)
     assert steps
+    engine = None
     if protocol == "gomocup":
         manager = Gomocup(games)
         answer = manager.send
+    elif protocol == "json":
+        engine = Analysing(games)
+
+        def answer(line: str) -> list[str]:
+            engine.send(line)
+            return [engine.line()]
     else:
         session = ExtendedGtpSession("stub", games, new_player)
 
@@ -57,6 +64,8 @@ def test_a_conversation(path: Path) -> None:
         for line, (mark, text) in zip(got, wanted, strict=True):
             matches = line == text if mark == "<" else re.fullmatch(text, line)
             assert matches, (sent, line, text)
+    if engine is not None:
+        assert engine.end() == []
 
 
 def test_every_command_is_documented() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from engine import PRESETS, REASONS, Position, RuleSet
-from engine.referee import RequestError, judge
+from engine.json_lines import LONGEST_LINE, RequestError
+from engine.referee import judge
 from scripts import referee
 
 ROOT = Path(__file__).parents[2]
@@ -274,8 +275,8 @@ def test_judge_raises_for_what_is_no_request() -> None:
         (b"[" * 500_000 + b"\n", "nested too deeply"),
         (b'{"a":' * 100_000 + b"\n", "nested too deeply"),
         (b'{"game": "mnk", "rules": {"size": ' + b"9" * 5000 + b"}}\n", "digits"),
-        (b'{"game": "' + b"m" * referee.LONGEST_LINE + b'"}\n', "longer than"),
-        (b" " * 3 * referee.LONGEST_LINE + b"\n", "longer than"),
+        (b'{"game": "' + b"m" * LONGEST_LINE + b'"}\n', "longer than"),
+        (b" " * 3 * LONGEST_LINE + b"\n", "longer than"),
     ],
 )
 def test_an_unreadable_line_is_refused_and_the_next_one_served(line: bytes, message: str) -> None:
@@ -296,7 +297,7 @@ def test_a_fault_of_ours_costs_one_line(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_lines_of_the_allowed_length_and_a_last_line_without_an_end() -> None:
     request = b'{"game": "mnk"}'
-    padded = b" " * (referee.LONGEST_LINE - len(request)) + request
+    padded = b" " * (LONGEST_LINE - len(request)) + request
     assert [answer["error"] for answer in serve(padded + b"\n", padded)] == [None, None]
 
 
