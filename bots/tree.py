@@ -133,6 +133,21 @@ def ranking(result: SearchResult) -> list[int]:
     return order
 
 
+def best_proven(result: SearchResult, lengths: dict[int, int]) -> int:
+    """The action that wins the quickest, or loses the slowest, of those that are proven.
+
+    `lengths` are `Reading.plies_to_end`. Where nothing is won or lost: the best action.
+    """
+    known = [
+        (-result.proven * lengths[action], visits, -action)
+        for action, visits, proof in zip(
+            result.actions.tolist(), result.visits.tolist(), result.proofs, strict=True
+        )
+        if result.proven and proof == result.proven and action in lengths
+    ]
+    return -max(known)[2] if known else result.action
+
+
 def is_settled(result: SearchResult, remaining: float) -> bool:
     """Whether so many more simulations cannot make another action the most visited one."""
     open_ = result.proofs != -1

@@ -7,8 +7,12 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from bots.analyst import Analysis, Analyst, Query, Ticket
+from bots.levels import LEVELS
 from bots.loading import Bot
+from bots.tree import best_proven
 from engine import Position
 
 #: Priorities of searches, the most urgent first.
@@ -22,7 +26,7 @@ CACHE_MIB, TREES_MIB, CANVASES = 32, 128, 4
 CANDIDATES = 12
 
 #: The strongest level.
-FULL = 10
+FULL = max(LEVELS)
 
 Report = Callable[[Analysis], None]
 
@@ -33,6 +37,7 @@ class Desks:
     def __init__(self, bots: Mapping[str, Bot]) -> None:
         self.bots = dict(bots)
         self._analysts: dict[str, Analyst] = {}
+        self._random = np.random.default_rng()
 
     def search(
         self,
@@ -55,7 +60,8 @@ class Desks:
         own = self.bots[bot].search.simulations
         query = Query(
             position=position,
-            simulations=simulations or max(1, own >> (FULL - level)),
+            simulations=simulations or LEVELS[level].limit(own),
+            settle=simulations is None,
             priority=priority,
             every=every,
             lines=CANDIDATES,
@@ -72,8 +78,11 @@ class Desks:
 
     def choice(self, analysis: Analysis, level: int) -> int:
         """The action that a bot of this level plays after its search."""
-        assert analysis.result is not None
-        return analysis.result.action
+        result = analysis.result
+        assert result is not None
+        if level == FULL and result.proven:
+            return best_proven(result, analysis.plies_to_end)
+        return LEVELS[level].choose(result, 0.0, self._random)
 
     def catalogue(self) -> list[dict[str, Any]]:
         """Each bot's name and the games that it was trained on."""

@@ -10,6 +10,7 @@ import msgspec
 from bots.web.game import Game, GameError
 from bots.web.messages import MOST_ACTIONS, Record
 from engine import IllegalAction, RuleError
+from engine.json_lines import RequestError, parse
 from engine.position import COLOURS, SEATS
 
 #: Nodes that an SGF file may have; and games of a file that are listed.
@@ -54,20 +55,19 @@ def _record(text: str, index: int | None) -> Record:
 
 def _line_title(line: str, number: int) -> str:
     try:
-        data = json.loads(line)
-        return f"{data.get('id', number + 1)}: {data.get('game')}, {data.get('opening', 'none')}"
-    except (ValueError, AttributeError, RecursionError):
+        data = parse(line.encode("utf-8", "replace"))
+    except RequestError:
         return f"{number + 1}: cannot be read"
+    title = f"{data.get('id', number + 1)}: {data.get('game')}, {data.get('opening', 'none')}"
+    return title[:80]
 
 
 def _from_line(line: str) -> Record:
     """The game of a record's line, or of a referee's request."""
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"no record: not JSON ({error})") from error
-    if not isinstance(data, dict):
-        raise FileError("no record: not a JSON object")
+        data = parse(line.encode("utf-8", "replace"))
+    except RequestError as error:
+        raise FileError(f"no record: {error}") from error
     kept = {
         name: data[name]
         for name in ("game", "rules", "opening", "setup", "actions")

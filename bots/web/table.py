@@ -43,9 +43,9 @@ class Table:
     def join(self, watcher: Watcher) -> None:
         """Somebody watches from now on, and is shown the game."""
         self.watchers.add(watcher)
-        watcher.show(self)
         if not self.thinking:
             self._let_bot_move()
+        watcher.show(self)
 
     def leave(self, watcher: Watcher) -> None:
         """Somebody is gone; bots rest when nobody is left."""

@@ -180,15 +180,15 @@ def test_analysis_shows(page: Page) -> None:
     assert len(rows) == len(page.all("#board rect.heat")) > 3
     first = rows[0].text.split()
     page.hover(rows[0])
-    page.wait(lambda: page.all("#board .line .variation"), "the best line on the board")
-    shown = [text.text for text in page.all("#board .line .number")]
+    page.wait(lambda: page.all("#board .layer-line .variation"), "the best line on the board")
+    shown = [text.text for text in page.all("#board .layer-line .number")]
     assert shown == [str(k + 1) for k in range(len(shown))]
     assert len(shown) == len(first) - 3
     # On the board, too.
     page.hover(page.find("#analysis-title"))
-    page.wait(lambda: not page.all("#board .line .variation"))
+    page.wait(lambda: not page.all("#board .layer-line .variation"))
     page.hover(page.point(first[0]))
-    page.wait(lambda: len(page.all("#board .line .variation")) == len(shown))
+    page.wait(lambda: len(page.all("#board .layer-line .variation")) == len(shown))
     page.click("#analyse")
     page.wait(lambda: not page.all("#board rect.heat"))
 
@@ -423,6 +423,7 @@ def test_everything_has_a_name_for_screen_readers(page: Page) -> None:
         return [...document.querySelectorAll("button, input, select, textarea, [role], dialog")]
             .filter((it) => !(it.ariaLabel || it.textContent.trim() || it.labels?.length
                               || it.getAttribute("aria-labelledby")))
+            .filter((it) => !it.closest("[hidden]"))
             .filter((it) => !["row", "tooltip", "status", "alert"].includes(it.role))
             .map((it) => it.outerHTML.slice(0, 100))""")
     assert nameless == []
