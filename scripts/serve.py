@@ -8,13 +8,18 @@ BOT is a folder made by scripts.export, or a checkpoint of a run (which needs to
 """
 
 import argparse
+import contextlib
 import ipaddress
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from bots.loading import Bot, load_bot
 from model.bot import BotError
+
+#: Connections and requests that are served at a time; more are told to come again.
+MOST_REQUESTS = 1000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,25 +37,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         from bots.web.messages import LONGEST
     except ModuleNotFoundError as error:
         parser.exit(2, f"serve: needs the package {error.name}: pip install 'narabe[web]'\n")
-    warning = reach(arguments.host)
-    if warning:
-        print(f"serve: {warning}", file=sys.stderr)
-    shown = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    print(f"narabe is at http://{shown}:{arguments.port} (Ctrl-C ends it)", flush=True)
     try:
-        uvicorn.run(
-            create_app(bots, names=[arguments.host, *arguments.name]),
-            host=arguments.host,
-            port=arguments.port,
-            log_level="warning",
-            ws_max_size=2 * LONGEST,
-            proxy_headers=False,
-            server_header=False,
-            limit_concurrency=1000,
-            timeout_graceful_shutdown=1,
+        family = socket.AF_INET6 if ":" in arguments.host else socket.AF_INET
+        listening = socket.create_server((arguments.host, arguments.port), family=family)
+    except (OSError, OverflowError) as error:
+        parser.exit(
+            2, f"serve: cannot listen on {arguments.host}, port {arguments.port}: {error}\n"
         )
-    except KeyboardInterrupt:
-        return 130
+    if warning := reach(arguments.host):
+        print(f"serve: {warning}", file=sys.stderr)
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    print(f"narabe is at http://{host}:{listening.getsockname()[1]} (Ctrl-C ends it)", flush=True)
+    config = uvicorn.Config(
+        create_app(bots, names=[arguments.host, *arguments.name]),
+        log_level="warning",
+        ws_max_size=2 * LONGEST,
+        # Visitors are told apart by their addresses, which no header may change.
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MOST_REQUESTS,
+        timeout_graceful_shutdown=1,
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 
