@@ -184,6 +184,8 @@ class GomocupSession:
 
     def _set_game(self, game: Game) -> None:
         player = self._new_player(*game)
+        if self._info.level is not None:
+            player.set_level(self._info.level)
         player.limit_memory(self._info.memory())
         player.reset(empty_board(game))
         player.warm_up()
@@ -339,6 +341,8 @@ class GomocupSession:
         self._change_clock(key)
         if self._player is not None and self._info.memory() != memory:
             self._player.limit_memory(self._info.memory())
+        if key == "level" and self._player is not None:
+            self._player.set_level(int(value))
         self._news.append((key, value))
 
     def _change_clock(self, key: str) -> None:

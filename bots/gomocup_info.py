@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from bots.clock import Clock
+from bots.levels import HIGHEST, LEVELS
 
 #: A time of so many milliseconds or more is none (the specification's largest 32-bit integer).
 NO_LIMIT_MS = 2_147_483_647
@@ -22,6 +23,7 @@ _NUMBERS = {
     "game_type": "game_type",
     "show_detail": "show_detail",
     "suggest": "suggest",
+    "level": "level",
     # Yixin-Board's, which have no counterpart in this search.
     "max_depth": "",
     "thread_num": "",
@@ -60,6 +62,8 @@ class Info:
     show_detail: int = 0
     #: Whether moves are suggested only, and played by `PLAY`.
     suggest: int = 0
+    #: Strength, of `bots.levels`; None: the bot's own.
+    level: int | None = None
     folder: str = ""
 
     def set(self, key: str, value: str) -> None:
@@ -75,6 +79,8 @@ class Info:
             number = int(value)
         except ValueError as error:
             raise InfoError(f"INFO {key}: {value[:40]!r} is not an integer") from error
+        if key == "level" and number not in LEVELS:
+            raise InfoError(f"INFO level: {number} is not one of 1 to {HIGHEST}")
         if _NUMBERS[key]:
             setattr(self, _NUMBERS[key], number)
 

@@ -50,6 +50,7 @@ class GtpSession:
         self._new_player = new_player
         self._game = games[first]
         self._made: Player | None = None
+        self._level: int | None = None
         #: Positions before a set-up, and whether it only changed the turn for a move.
         self._earlier: list[tuple[Position, bool]] = []
         self._setting = Clock()
@@ -134,6 +135,8 @@ class GtpSession:
         """The player, made when it is first needed: only then the network is loaded."""
         if self._made is None:
             self._made = self._new_player(*self._game)
+            if self._level is not None:
+                self._made.set_level(self._level)
             self._made.warm_up()
         return self._made
 

@@ -29,6 +29,7 @@ narabe-choose                the bot takes an opening's decision: black, white, 
 narabe-choose OPTION         the other side's decision
 narabe-why COLOUR VERTEX     why a move is illegal
 narabe-draw COLOUR           whether this side accepts a draw
+narabe-level NUMBER          how strong the bot plays, from 1 to 10
 narabe-policy, -visits, -values, -line, -forbidden, -winning   for GoGui's analyze window
 lz-analyze, kata-analyze [COLOUR] [INTERVAL] [KEY VALUE ...]   reports until a line arrives"""
 
@@ -64,6 +65,7 @@ class ExtendedGtpSession(GtpSession):
             "narabe-why": self._why,
             "narabe-choose": self._choose,
             "narabe-draw": self._draw,
+            "narabe-level": self._set_level,
             "narabe-state": lambda: state_line(self._position),
             "narabe-policy": self._look(gtp_analysis.policy, simulations=1),
             "narabe-visits": self._look(gtp_analysis.visits),
@@ -153,6 +155,16 @@ class ExtendedGtpSession(GtpSession):
         seat = "A" if position.colour_of("A") == owner else "B"
         limit = self._player.limit_by(self._clock(owner), self._arrived)
         return "accept" if self._player.accepts_draw(seat, limit) else "decline"
+
+    def _set_level(self, number: str) -> str:
+        """How strong the bot plays, in this game and those that follow."""
+        level = parse_integer(number)
+        try:
+            self._player.set_level(level)
+        except ValueError as error:
+            raise GtpError(str(error)) from error
+        self._level = level
+        return ""
 
     # --- analysis ---
 

@@ -44,14 +44,27 @@ LEVELS = {
     number: Level(number=number, simulations=simulations, careless=careless, softness=softness)
     for number, simulations, careless, softness in (
         (1, 1, 1.0, 6.0),
-        (2, 1, 1.0, 3.0),
-        (3, 1, 1.0, 2.1),
-        (4, 1, 1.0, 1.6),
-        (5, 1, 1.0, 1.25),
-        (6, 8, 0.8, 1.0),
-        (7, 8, 0.48, 1.0),
-        (8, 16, 0.25, 1.0),
-        (9, 32, 0.11, 1.0),
+        (2, 1, 1.0, 3.2),
+        (3, 1, 1.0, 2.4),
+        (4, 1, 1.0, 1.85),
+        (5, 1, 1.0, 1.4),
+        (6, 8, 0.94, 1.0),
+        (7, 8, 0.66, 1.0),
+        (8, 16, 0.36, 1.0),
+        (9, 32, 0.16, 1.0),
         (10, None, 0.0, 1.0),
     )
 }
+
+
+#: The strongest; it is no level of the list's kind, but the bot as it is.
+HIGHEST = max(LEVELS)
+
+
+def find_level(number: int | None) -> Level | None:
+    """A level below the highest; None for that. Raises `ValueError` where there is none."""
+    if number in (None, HIGHEST):
+        return None
+    if number not in LEVELS:
+        raise ValueError(f"level: {number} is not one of 1 to {HIGHEST}")
+    return LEVELS[number]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bots.clock import Clock, moves_to_go
+from bots.levels import Level, find_level
 from bots.tree import SLICE, Reading, Tree, best_proven, is_settled, read
 from engine import Ply, Position
 from engine.evaluators import Evaluator
@@ -67,14 +68,15 @@ class Player:
         resign: float | None = None,
         memory: int | None = None,
         repeatable: bool = False,
+        level: int | None = None,
     ) -> None:
         """`height` and `width` are those of the network's canvas, at least the board's.
 
         With `temperature` above 0, actions are drawn by their visits and games vary with `seed`
         (None: each time). With `resign`, `resigns` says when its expectation is lost: at or below
         -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
-        With `repeatable`, `limit_by` heeds no clock. Raises `ValueError` for a board larger than
-        the canvas.
+        With `repeatable`, `limit_by` heeds no clock. `level` is one of `bots.levels` (None: the
+        highest). Raises `ValueError` for a board larger than the canvas, and for no such level.
         """
         self._evaluator = evaluator
         self._repeatable = repeatable
@@ -84,6 +86,7 @@ class Player:
         self._random = np.random.default_rng(seed)
         self._resign = resign
         self._hopes: dict[str, list[float]] = {}
+        self._level = find_level(level)
         self._step = 0.0
         self._tree = self._make_tree(memory)
         self._path: list[int] | None = None
@@ -108,6 +111,10 @@ class Player:
         """Use at most so many bytes from now on, as `memory` at the start; forgets the tree."""
         self._tree = self._make_tree(memory)
         self._path = None
+
+    def set_level(self, number: int) -> None:
+        """Play at a level of `bots.levels` from now on. Raises `ValueError` where there is none."""
+        self._level = find_level(number)
 
     def forget(self) -> None:
         """Forget the tree and all evaluations."""
@@ -173,21 +180,37 @@ class Player:
         """Think, and choose an action without playing it. Raises `ValueError` as `think` does.
 
         The search stops as soon as the best action cannot change any more. A proven win is won in
-        the fewest plies that are known, a proven loss is lost in the most.
+        the fewest plies that are known, a proven loss is lost in the most. A lower level chooses as
+        `bots.levels` says, from a search that begins with nothing.
         """
         limit = limit or Limit()
+        if self._level is not None:
+            return self._choose_at(self._level, limit, watch)
         result = self._search(limit, watch, settle=self._temperature <= 0)
         self._hopes.setdefault(self._position.seat, []).append(result.value)
         if result.proven is None:
             return choose(result, self._temperature, self._random)
         return self._best_proven(result, limit)
 
+    def _choose_at(self, level: Level, limit: Limit, watch: Watch | None) -> int:
+        """What the highest level has found before would help a lower one."""
+        self._path = None
+        limit = dataclasses.replace(limit, simulations=level.limit(self._budget(limit)))
+        result = self._search(limit, watch, settle=False)
+        self._hopes.setdefault(self._position.seat, []).append(result.value)
+        return level.choose(result, self._temperature, self._random)
+
+    def _budget(self, limit: Limit) -> int:
+        """Simulations that a limit allows."""
+        budget = self._config.simulations if limit.simulations is None else limit.simulations
+        # Gumbel search's schedule is written out for the whole budget.
+        gumbel = self._config.kind == "gumbel"
+        return min(budget, self._config.simulations) if gumbel else budget
+
     def _search(self, limit: Limit, watch: Watch | None, *, settle: bool) -> SearchResult:
         if self._position.outcome is not None:
             raise ValueError("the game is over")
-        budget = self._config.simulations if limit.simulations is None else limit.simulations
-        if self._config.kind == "gumbel":  # whose schedule is written out for the whole budget
-            budget = min(budget, self._config.simulations)
+        budget = self._budget(limit)
         self._follow(budget)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)

@@ -45,8 +45,8 @@ def _player_acts(player: Player, say: Callable[[str], None]) -> bool:
     position = player.position
     seat, colour = position.seat, position.to_play
     limit = player.limit_by(Clock(), time.monotonic())
-    result = player.think(limit)
     action = player.choose(limit)
+    result = player.result()
     if player.resigns():
         say(f"{seat} ({colour}) resigns  {_judgement(result)}")
         return False

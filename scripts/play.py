@@ -20,6 +20,7 @@ from typing import BinaryIO
 from bots.analysis import AnalysisSession
 from bots.gomocup_extensions import ExtendedGomocupSession
 from bots.gtp_extensions import ExtendedGtpSession
+from bots.levels import LEVELS
 from bots.loading import Bot, load_bot
 from bots.player import unlimited
 from bots.terminal import play_at_terminal
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seed=arguments.seed,
         repeatable=arguments.seed is not None,
         resign=arguments.resign,
+        level=arguments.level,
     )
     try:
         if protocol == "terminal":
@@ -128,6 +130,13 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         metavar="S",
         help="repeat exactly: what is drawn follows S, and no clock is heeded",
+    )
+    parser.add_argument(
+        "--level",
+        type=int,
+        choices=LEVELS,
+        metavar="N",
+        help="how strong it plays, from 1, nearly at random, to 10, as it can (10)",
     )
     parser.add_argument(
         "--resign",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bots.analyst import Analysis, Analyst, Query, Ticket
-from bots.levels import LEVELS
+from bots.levels import HIGHEST, LEVELS
 from bots.loading import Bot
 from bots.tree import best_proven
 from engine import Position
@@ -24,9 +24,6 @@ SLOTS = 16
 CACHE_MIB, TREES_MIB, CANVASES = 32, 128, 4
 #: Candidates of a position that are told with their lines.
 CANDIDATES = 12
-
-#: The strongest level.
-FULL = max(LEVELS)
 
 Report = Callable[[Analysis], None]
 
@@ -46,7 +43,7 @@ class Desks:
         report: Report,
         *,
         simulations: int | None = None,
-        level: int = FULL,
+        level: int = HIGHEST,
         priority: int = ANALYSIS,
         every: float | None = None,
     ) -> Ticket:
@@ -80,7 +77,7 @@ class Desks:
         """The action that a bot of this level plays after its search."""
         result = analysis.result
         assert result is not None
-        if level == FULL and result.proven:
+        if level == HIGHEST and result.proven:
             return best_proven(result, analysis.plies_to_end)
         return LEVELS[level].choose(result, 0.0, self._random)
 

@@ -82,10 +82,14 @@ class Analysing:
     """An analysis engine in threads of this process, at the other end of two pipes."""
 
     def __init__(
-        self, games: list[Game] | None = None, evaluator: Any = None, simulations: int = 16
+        self,
+        games: list[Game] | None = None,
+        evaluator: Any = None,
+        simulations: int = 16,
+        version: str = "stub",
     ) -> None:
         session = AnalysisSession(
-            "stub",
+            version,
             games or GAMES,
             lambda: Analyst(evaluator or HashEvaluator(), SearchConfig(), trees_mib=64),
             simulations=simulations,
