@@ -122,7 +122,12 @@ def _sgf(text: str, index: int | None, game: str | None, opening: str) -> Record
         for stone, colour in enumerate(COLOURS[1:], start=1):
             points = [point for point, found in enumerate(board.flat) if found == stone]
             kept["setup"][colour] = [position.action_name(point) for point in points]
-    return msgspec.convert(kept, Record)
+    if "values" in found.notes:
+        kept["values"] = found.notes["values"]
+    try:
+        return msgspec.convert(kept, Record)
+    except msgspec.ValidationError as error:
+        raise FileError(f"notes of the game: {error}") from None
 
 
 def _chosen(games: list[Any], index: int | None) -> Any:
@@ -144,6 +149,8 @@ def to_sgf_text(game: Game) -> str:
             name=game.title,
             players=_names(game),
             result=_result(game) if position.outcome is None else None,
+            # What bots have thought of the positions, so that the curve comes back.
+            notes={"values": game.values},
         )
     except SgfError as error:
         raise FileError(str(error)) from error

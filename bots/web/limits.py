@@ -17,8 +17,8 @@ class Limits:
     connections: int = 300
     connections_each: int = 16
     #: Messages of one connection: so many at once, and so many a second in the long run.
-    burst: int = 60
-    rate: float = 20.0
+    burst: int = 100
+    rate: float = 25.0
     #: A connection is closed after so many messages that were refused.
     patience: int = 200
     #: Simulations of an analysis and of each position of a review.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 
@@ -17,6 +18,8 @@ class Lounge:
 
     def __init__(self, desks: Desks, limits: Limits) -> None:
         self.desks, self.limits = desks, limits
+        #: Files are read in threads, so many at a time.
+        self.reading = asyncio.Semaphore(2)
         self._tables: dict[str, Table] = {}
 
     def __len__(self) -> int:

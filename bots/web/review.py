@@ -34,7 +34,8 @@ class Review:
         self._moves = list(game.moves)
         self._best: list[int | None] = [None] * (len(self._moves) + 1)
         self._values: list[float | None] = [None] * (len(self._moves) + 1)
-        self._waiting = list(range(len(self._values)))
+        self._next_ply = 0
+        self._walker = game.at(0)
         self._searches: dict[int, Ticket] = {}
         self._done = 0
         self.over = False
@@ -55,9 +56,11 @@ class Review:
 
     def _next(self) -> None:
         """Begin the next search. Raises as `Desks.search` does."""
-        while self._waiting and not self.over:
-            ply = self._waiting.pop(0)
-            position = self._game.at(ply)
+        while self._next_ply <= len(self._moves) and not self.over:
+            ply, position = self._next_ply, self._walker.copy()
+            self._next_ply += 1
+            if ply < len(self._moves):
+                self._walker.play(self._moves[ply].action)
             if position.outcome is not None:
                 self._note(ply, position.outcome.value("A"), None)
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,13 +26,13 @@ from engine import IllegalAction, RuleError
 from model.bot import BotError
 
 #: Messages that may wait for a slow page; with more, analyses are left out, then it is let go.
-SLOW, TOO_SLOW = 8, 200
+SLOW, TOO_SLOW = 8, 40
 #: Seconds between two reports of an analysis.
 EVERY = 0.25
 #: Close codes (RFC 6455): a broken rule; come again later.
 BROKEN_RULE, TRY_AGAIN = 1008, 1013
-#: Files that are read at a time, by all sessions.
-_READING = asyncio.Semaphore(2)
+#: Bytes of a message, and moves of the game, that count as another message.
+_BYTES, _MOVES = 1 << 14, 400
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,7 +44,10 @@ class Session:
         self._socket, self._lounge, self._visitor = socket, lounge, visitor
         self._desks, self._limits = lounge.desks, lounge.limits
         self._table: Table | None = None
-        self._out: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        #: Encoded messages; None stands for the table's view, as it is when it is sent.
+        self._out: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._view_waits = False
+        self._task: asyncio.Task[Any] | None = None
         self._bucket = Bucket(self._limits.burst, self._limits.rate)
         self._refused = 0
         self._analyst: str | None = None
@@ -67,52 +71,67 @@ class Session:
 
     async def run(self) -> None:
         """Serve the connection to its end."""
+        self._task = asyncio.current_task()
         writer = asyncio.create_task(self._write())
         self.tell({"type": "hello", "bots": self._desks.catalogue(), **catalogue()})
         try:
-            while True:
-                received = await self._socket.receive()
-                if received["type"] == "websocket.disconnect":
-                    return
-                text = received.get("text")
-                if text is None:
-                    self._refuse("messages are text")
-                else:
-                    await self._handle(text)
-                if self._refused > self._limits.patience:
-                    await self._socket.close(BROKEN_RULE, "too many messages")
-                    return
+            await self._read()
         except (WebSocketDisconnect, RuntimeError):
-            return  # closed from this side while a message was read
+            pass  # closed from this side while a message was read
+        except asyncio.CancelledError:
+            if self._out.qsize() < TOO_SLOW:
+                raise
         finally:
             self._stop_analysis()
-            if self._review is not None:
-                self._review.stop()
+            self._end_review()
             if self._table is not None:
                 self._table.leave(self)
             writer.cancel()
+
+    async def _read(self) -> None:
+        while True:
+            received = await self._socket.receive()
+            if received["type"] == "websocket.disconnect":
+                return
+            text = received.get("text")
+            if text is None:
+                self._refuse("messages are text")
+            else:
+                await self._handle(text)
+            if self._refused > self._limits.patience:
+                await self._socket.close(BROKEN_RULE, "too many messages")
+                return
 
     # --- sending ---
 
     def tell(self, message: dict[str, Any]) -> None:
         """Send a message, after those that wait."""
-        if self._out.qsize() < TOO_SLOW:
-            self._out.put_nowait(message)
-        else:
-            self._out.put_nowait(None)
+        self._put(_encode(message))
 
     def show(self, table: Table) -> None:
         """`Watcher.show`."""
-        self.tell(table.view())
+        self._show()
         self._follow()
 
+    def _show(self) -> None:
+        """Send the table's view. One that waits already will be up to date when it is sent."""
+        if not self._view_waits:
+            self._view_waits = True
+            self._put(None)
+
+    def _put(self, item: bytes | None) -> None:
+        self._out.put_nowait(item)
+        if self._out.qsize() == TOO_SLOW and self._task is not None:
+            self._task.cancel()  # the page does not read what it is sent
+
     async def _write(self) -> None:
-        try:
-            while (message := await self._out.get()) is not None:
-                await self._socket.send_text(_encode(message).decode())
-            await self._socket.close(TRY_AGAIN, "too slow")
-        except (WebSocketDisconnect, RuntimeError):
-            pass  # nobody listens any more; `run` notices by itself
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # `run` notices by itself
+            while True:
+                item = await self._out.get()
+                if item is None:
+                    self._view_waits = False
+                    item = _encode(self._table.view()) if self._table else b"{}"
+                await self._socket.send_text(item.decode())
 
     def _refuse(self, text: str) -> None:
         self._refused += 1
@@ -121,7 +140,8 @@ class Session:
     # --- receiving ---
 
     async def _handle(self, text: str) -> None:
-        if not self._bucket.take(1 + len(text) / (1 << 14)):
+        moves = len(self._table.game.moves) if self._table else 0
+        if not self._bucket.take(1 + len(text) / _BYTES + moves / _MOVES):
             if self._refused % 20 == 0:
                 self.tell({"type": "error", "text": "too many messages; wait a moment"})
             self._refused += 1
@@ -182,7 +202,7 @@ class Session:
         table = self._seen()
         game = table.game
         if message.ply != game.ply:
-            self.tell(table.view())  # the page was behind; it sees what happened
+            self._show()  # the page was behind; it sees what happened
             return
         if game.bot_to_act is not None:
             raise GameError("it is the bot's turn")
@@ -274,7 +294,7 @@ class Session:
     async def _load(self, message: messages.Load) -> None:
         """Read a file. Raises `FileError`."""
         try:
-            async with _READING:
+            async with self._lounge.reading:
                 record = await asyncio.to_thread(
                     read_file, message.text, message.index, message.game, message.opening
                 )

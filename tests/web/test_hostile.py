@@ -282,3 +282,15 @@ def test_half_a_request_and_a_cut_socket_do_no_harm(address: str) -> None:
         gone.connection.socket.shutdown(sockets.SHUT_RDWR)
     with visiting(address) as other:
         assert other.play(other.begin("mnk"), "b2")["ply"] == 1
+
+
+def test_who_does_not_listen_is_let_go() -> None:
+    with serving() as address:
+        with visiting(address, max_queue=1) as deaf:
+            points = [f"{column}{row}" for row in range(1, 16) for column in "abcdefghijklmno"]
+            deaf.begin("gomoku", rules={"line_length": 26}, actions=points[:200])
+            with pytest.raises((ConnectionClosed, OSError)):
+                for _ in range(200_000):
+                    deaf.send("save", kind="record")
+        with visiting(address) as other:
+            assert other.play(other.begin("mnk"), "b2")["ply"] == 1

@@ -202,7 +202,8 @@ def test_the_graph_and_the_review(page: Page) -> None:
     page.wait(lambda: page.all("#mistakes h3"), "the review")
     mistakes = [button.text for button in page.all("#mistakes button")]
     assert any(mistake.startswith("Move ") for mistake in mistakes), mistakes
-    assert page.all("#graph .graph-mistake")
+    assert len(page.all("#graph .graph-mistake")) == len(mistakes)
+    assert len(page.all("#moves .mistake")) == len(mistakes)
     page.find("#mistakes button").click()
     ply = page.wait(lambda: page.ply < 7 and page.ply)
     assert f"Move {ply + 1}," in mistakes[0]

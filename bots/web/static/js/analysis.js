@@ -8,9 +8,9 @@ export class AnalysisPanel {
   #mistakes = [];
   #reviewed = null;
 
-  /** `send` a message; `changed` is called when the board should show something else. */
-  constructor({ send, changed }) {
-    Object.assign(this, { send, changed });
+  /** `send` a message; `changed` and `reviewed` say that the board, or the moves, look different. */
+  constructor({ send, changed, reviewed }) {
+    Object.assign(this, { send, changed, reviewed });
     this.graph = new Graph((ply) => send({ type: "go", ply }));
     this.pointed = null;
     find("analyse").addEventListener("change", () => this.ask());
@@ -169,6 +169,7 @@ export class AnalysisPanel {
     this.#reviewed = { id: found.id, actions: (this.view.record.actions ?? []).join(" ") };
     this.#showMistakes();
     this.#showGraph();
+    this.reviewed();
     this.changed();
   }
 

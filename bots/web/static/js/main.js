@@ -21,7 +21,11 @@ const board = new Board(find("board"), find("tip"), {
   hover: (point) => analysis.point(point),
   step: (by) => view && go(view.ply + by),
 });
-const analysis = new AnalysisPanel({ send, changed: () => view && showBoard() });
+const analysis = new AnalysisPanel({
+  send,
+  changed: () => view && showBoard(),
+  reviewed: () => view && showMoves(),
+});
 const newGame = new NewGame((record) => send({ type: "begin", record }));
 const seats = new Seats(find("seats-form"));
 const files = new Files({ send, view: () => view });
