@@ -1,5 +1,6 @@
 """Whole games on the page, by mouse, in headless Chromium."""
 
+import base64
 import json
 import socket
 from pathlib import Path
@@ -171,13 +172,60 @@ def test_a_link_holds_the_game(page: Page, address: str) -> None:
     assert page.stones == {"e5": "black", "d4": "white"}
 
 
+def test_links_that_cannot_be_opened_say_why(page: Page, address: str) -> None:
+    def link(record: object) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(record).encode()).decode().rstrip("=")
+        return f"http://{address}/#game={text}"
+
+    for url, why in [
+        (link({"game": "chess"}), "game: 'chess' is not one of"),
+        (link({"game": "mnk", "actions": ["b2", "b2"]}), "b2: occupied"),
+        (link([[[]]]), "Expected `object`"),
+        (f"http://{address}/#table=nobody", "no longer there"),
+        (f"http://{address}/#game=%%%", ""),
+    ]:
+        page.browser.get("about:blank")
+        page.visit(url, afresh=False)
+        page.script("localStorage.clear(); sessionStorage.clear()")
+        assert why in page.text("error"), url
+        assert page.ply == 0
+
+
+def test_names_of_strangers_are_text(page: Page) -> None:
+    evil = "<img src=x onerror='document.title=1'><b>x</b>"
+    page.click("#open")
+    page.find("#pasted").send_keys(f"(;GM[4]SZ[15]GN[{evil}]PB[{evil}];B[hh])")
+    page.click("#load")
+    page.wait(lambda: page.ply == 1)
+    assert page.find(".seat .who").text == evil
+    assert not page.all(".seat img, .seat b")
+
+
+def test_the_curve_comes_back_with_the_file(page: Page, downloads: Path) -> None:
+    page.new_game("mnk", width="5", height="4", line_length="4")
+    page.act("a1 b2 c3")
+    page.click("#review")
+    page.wait(lambda: page.all("#mistakes h3"))
+    curve = page.find("#graph .graph-line").get_attribute("d")
+    page.click("#save")
+    page.click("#save-sgf")
+    page.wait((downloads / "mnk.sgf").exists)
+    page.new_game("mnk")
+    assert not page.find("#graph").is_displayed()
+    page.click("#open")
+    page.find("#file").send_keys(str(downloads / "mnk.sgf"))
+    page.wait(lambda: page.ply == 3)
+    assert page.find("#graph .graph-line").get_attribute("d") == curve
+
+
 def test_analysis_shows(page: Page) -> None:
     page.click("#analyse")
     page.wait(lambda: page.all("#board rect.heat.best"), "the heat map")
     page.wait(lambda: "300 simulations" in page.text("summary"), "the end of the analysis")
     assert not page.text("summary").endswith("…")
     rows = page.all("#candidates tbody tr")
-    assert len(rows) == len(page.all("#board rect.heat")) > 3
+    assert len(rows) == 6
+    assert len(page.all("#board rect.heat")) == 12
     first = rows[0].text.split()
     page.hover(rows[0])
     page.wait(lambda: page.all("#board .layer-line .variation"), "the best line on the board")

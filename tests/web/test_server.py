@@ -1,10 +1,13 @@
 """What the server says to a page, and how games survive."""
 
+import contextlib
+import dataclasses
 import json
 
 import pytest
 
 from engine import OPENINGS, Position
+from engine.evaluators import Floats, HashEvaluator, Keys
 from engine.referee import judge
 from tests.web.served import HASHES, Visitor, serving, visiting
 
@@ -120,6 +123,39 @@ def test_bots_play_their_seats_and_rest_when_nobody_watches() -> None:
                     view = visitor.ask("open", id=view["id"])
                 view = visitor.hear("view")
         assert all(value is not None for value in view["record"]["values"][: view["ply"]])
+
+
+class Recorder(HashEvaluator):
+    """Remembers how many positions it was asked about at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[int] = []
+
+    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+        self.batches.append(len(planes))
+        return super().evaluate(planes, globals_, keys)
+
+
+def test_games_share_one_evaluator_in_batches() -> None:
+    made: list[Recorder] = []
+
+    def load(_: int) -> Recorder:
+        made.append(Recorder())
+        return made[-1]
+
+    bot = dataclasses.replace(HASHES, load=load)
+    with serving({bot.name: bot}, analysis=500) as address, contextlib.ExitStack() as stack:
+        visitors = [stack.enter_context(visiting(address)) for _ in range(8)]
+        assert not made, "nobody has asked the bot to think"
+        for visitor in visitors:
+            visitor.begin("gomoku")
+            visitor.send("analyse", bot=bot.name)
+        for visitor in visitors:
+            assert final(visitor)["simulations"] == 500
+    assert len(made) == 1
+    # Wherever several were searched, one batch was for all of them.
+    assert max(made[0].batches) >= 4
 
 
 def test_it_is_not_the_persons_turn() -> None:

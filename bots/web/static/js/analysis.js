@@ -3,6 +3,9 @@
 import { find, make, percent, say, wins } from "./dom.js";
 import { Graph } from "./graph.js";
 
+/** Rows of the table; the board shows all candidates. */
+const ROWS = 6;
+
 export class AnalysisPanel {
   #analysis = null;
   #mistakes = [];
@@ -117,7 +120,7 @@ export class AnalysisPanel {
       this.body.replaceChildren();
       return;
     }
-    this.body.replaceChildren(...moves.map((move) => this.#row(move)));
+    this.body.replaceChildren(...moves.slice(0, ROWS).map((move) => this.#row(move)));
   }
 
   #row(move) {

@@ -53,7 +53,7 @@ const hearers = {
   file: (message) => files.keep(message),
   gone() {
     if (view) send({ type: "begin", record: view.record });
-    else newGame.open();
+    else this.error({ text: "That table is no longer there; here is a new game." });
   },
   error({ text }) {
     for (const [dialog, place] of [["new-dialog", "new-error"], ["open-dialog", "open-error"]]) {
