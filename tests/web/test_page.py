@@ -2,13 +2,14 @@
 
 import base64
 import json
+import re
 import socket
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from engine import Position, RuleSet
+from engine import OPENINGS, PRESETS, Position, RuleSet
 from tests.web.browser import Page
 from tests.web.served import serving
 
@@ -498,3 +499,16 @@ def test_a_lost_connection_resumes_even_on_another_server(browser: Page) -> None
         assert browser.stones == stones
         browser.act("f11 j10 white")
     assert browser.complaints == []
+
+
+def test_every_game_and_opening_can_be_begun(page: Page) -> None:
+    for game, rules in PRESETS.items():
+        page.new_game(game)
+        assert f" {rules.width}×{rules.height}, {rules.line_length} in a row" in page.text("title")
+        assert len(page.all("#board [data-point]")) == rules.points
+    for opening in OPENINGS:
+        page.new_game("renju", re.sub(r"(soosorv|taraguchi)-\d+", r"\1", opening))
+        assert page.text("title").endswith("in a row" if opening == "none" else f", {opening}")
+        marked = len(page.all("#board .allowed"))
+        first = Position(RuleSet.preset("renju"), opening).legal_actions()
+        assert marked == (1 if len(first) == 1 else 0)
