@@ -28,6 +28,10 @@ CANDIDATES = 12
 Report = Callable[[Analysis], None]
 
 
+class UnknownBotError(ValueError):
+    """A bot that this server does not have."""
+
+
 class Desks:
     """The bots by their names. To be used from one event loop's thread."""
 
@@ -35,6 +39,11 @@ class Desks:
         self.bots = dict(bots)
         self._analysts: dict[str, Analyst] = {}
         self._random = np.random.default_rng()
+
+    def check(self, bot: str) -> None:
+        """Raise `UnknownBotError` where there is no such bot."""
+        if bot not in self.bots:
+            raise UnknownBotError(f"this server has no bot {bot!r}; choose another one")
 
     def search(
         self,
@@ -49,9 +58,10 @@ class Desks:
     ) -> Ticket:
         """Search a position; `report` is called in the event loop, the last time when it is done.
 
-        `simulations` None: the bot's own at this level. Raises KeyError for an unknown bot,
+        `simulations` None: the bot's own at this level. Raises `UnknownBotError`, and
         `BotError` for a network that cannot be loaded.
         """
+        self.check(bot)
         analyst = self._analyst(bot)
         loop = asyncio.get_running_loop()
         own = self.bots[bot].search.simulations

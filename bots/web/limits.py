@@ -11,8 +11,8 @@ class Limits:
     """The server's bounds. A visitor is an address."""
 
     #: Games in memory, and those of one visitor; the longest untouched one makes room.
-    games: int = 1000
-    games_each: int = 40
+    games: int = 500
+    games_each: int = 32
     #: Open connections. Each has at most one analysis, one review and one bot's move under way.
     connections: int = 300
     connections_each: int = 16

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from bots.analyst import Analysis, Ticket
 from bots.web import messages, words
 from bots.web.catalogue import catalogue
-from bots.web.desks import ANALYSIS
+from bots.web.desks import ANALYSIS, UnknownBotError
 from bots.web.files import Choice, FileError, read_file, to_record_line, to_sgf_text
 from bots.web.game import GameError
 from bots.web.limits import Bucket
@@ -52,7 +52,6 @@ class Session:
         self._refused = 0
         self._analyst: str | None = None
         self._analysis: Ticket | None = None
-        self._analysed: tuple[str, int] | None = None
         self._review: Review | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             messages.Begin: self._begin,
@@ -130,7 +129,8 @@ class Session:
                 item = await self._out.get()
                 if item is None:
                     self._view_waits = False
-                    item = _encode(self._table.view()) if self._table else b"{}"
+                    assert self._table is not None
+                    item = _encode(self._table.view())
                 await self._socket.send_text(item.decode())
 
     def _refuse(self, text: str) -> None:
@@ -155,7 +155,7 @@ class Session:
                 self._handlers[type(message)](message)
         except MessageError as error:
             self._refuse(str(error))
-        except (GameError, RuleError, FileError, BotError) as error:
+        except (GameError, RuleError, FileError, BotError, UnknownBotError) as error:
             self.tell({"type": "error", "text": str(error)})
         except IllegalAction as error:
             self.tell({"type": "error", "text": self._why(error)})
@@ -194,7 +194,7 @@ class Session:
         if table is not None:
             self._sit_at(table)
         elif message.record is not None:
-            self._sit_at(self._lounge.open(message.record, self._visitor))
+            self._begin(messages.Begin(record=message.record))
         else:
             self.tell({"type": "gone", "id": message.id})
 
@@ -222,8 +222,8 @@ class Session:
     # --- analysis ---
 
     def _analyse(self, message: messages.Analyse) -> None:
-        if message.bot is not None and message.bot not in self._desks.bots:
-            raise GameError(f"this server has no bot {message.bot!r}")
+        if message.bot is not None:
+            self._desks.check(message.bot)
         self._stop_analysis()
         self._analyst = message.bot
         self._follow()
@@ -252,22 +252,25 @@ class Session:
             if analysis.final or self._out.qsize() < SLOW:
                 self.tell({"type": "analysis", "id": table.id, "ply": ply, "turn": turn, **shown})
 
-        search = self._analysis = self._desks.search(
-            self._analyst,
-            table.game.position,
-            report,
-            simulations=self._limits.analysis,
-            priority=ANALYSIS,
-            every=EVERY,
-        )
+        try:
+            search = self._analysis = self._desks.search(
+                self._analyst,
+                table.game.position,
+                report,
+                simulations=self._limits.analysis,
+                priority=ANALYSIS,
+                every=EVERY,
+            )
+        except BotError as error:
+            self._analyst = None
+            self.tell({"type": "error", "text": str(error)})
 
     def _start_review(self, message: messages.Review) -> None:
         self._end_review()
         if message.bot is None:
             return
         table = self._seen()
-        if message.bot not in self._desks.bots:
-            raise GameError(f"this server has no bot {message.bot!r}")
+        self._desks.check(message.bot)
         self._review = Review(
             table.game,
             self._desks,

@@ -7,7 +7,7 @@ import time
 from typing import Any, Protocol
 
 from bots.analyst import Analysis, Ticket
-from bots.web.desks import MOVE, Desks
+from bots.web.desks import MOVE, Desks, UnknownBotError
 from bots.web.game import Game, GameError
 from bots.web.limits import Limits
 from bots.web.report import for_seat_a
@@ -77,9 +77,10 @@ class Table:
         self._show()
 
     def nudge(self, bot: str, level: int) -> None:
-        """A bot plays the next action, whoever sits there. Raises `GameError`."""
+        """A bot plays the next action, whoever sits there. Raises `GameError`, and as a search."""
         if self.game.is_over:
             raise GameError("the game is over")
+        self._desks.check(bot)
         self.close()
         self._think(bot, level)
         self._show()
@@ -106,7 +107,7 @@ class Table:
             return
         try:
             self._think(seat.bot, seat.level)
-        except GameError as error:
+        except (BotError, UnknownBotError) as error:
             self._complain(str(error))
 
     def _think(self, bot: str, level: int) -> None:
@@ -117,12 +118,9 @@ class Table:
                 self._search = None
                 self._answer(analysis, level, began)
 
-        try:
-            self._search = self._desks.search(
-                bot, self.game.position, report, level=level, priority=MOVE
-            )
-        except (KeyError, BotError) as error:
-            raise GameError(_why(bot, error)) from error
+        self._search = self._desks.search(
+            bot, self.game.position, report, level=level, priority=MOVE
+        )
 
     def _answer(self, analysis: Analysis, level: int, began: float) -> None:
         """Play what the search chose, not before the game's pace allows it."""
@@ -140,9 +138,11 @@ class Table:
             self.game.values[self.game.ply] = round(value, 4)
             try:
                 self.game.play(action)
-            except GameError as error:
+            except GameError as error:  # the game is too long
                 self._complain(str(error))
-            self.changed()
+                self._show()
+            else:
+                self.changed()
 
         wait = max(0.0, began + self._limits.pace - time.monotonic())
         self._later = asyncio.get_running_loop().call_later(wait, play)
@@ -150,9 +150,3 @@ class Table:
     def _complain(self, text: str) -> None:
         for watcher in list(self.watchers):
             watcher.tell({"type": "error", "text": text})
-
-
-def _why(bot: str, error: Exception) -> str:
-    if isinstance(error, BotError):
-        return str(error)
-    return f"this server has no bot {bot!r}; choose another one"

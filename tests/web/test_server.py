@@ -9,6 +9,7 @@ import pytest
 from engine import OPENINGS, Position
 from engine.evaluators import Floats, HashEvaluator, Keys
 from engine.referee import judge
+from model.bot import BotError
 from tests.web.served import HASHES, Visitor, serving, visiting
 
 
@@ -256,3 +257,22 @@ def test_set_up_positions_come_through_files(setup: dict[str, object]) -> None:
             again = visitor.ask("load", text=visitor.hear("file")["text"])
             assert again["board"] == view["board"]
             assert again["record"]["setup"] == view["record"]["setup"]
+
+
+def test_a_bot_whose_network_is_gone_says_so() -> None:
+    def load(_: int) -> HashEvaluator:
+        raise BotError("bot/network.onnx: no such file; export the bot again")
+
+    bot = dataclasses.replace(HASHES, load=load)
+    with serving({bot.name: bot}) as address, visiting(address) as visitor:
+        view = visitor.begin("mnk")
+        for message in ("analyse", "review", "nudge"):
+            assert "export the bot again" in visitor.refused(message, bot=bot.name)
+        visitor.send("sit", seats={"B": {"bot": bot.name}})
+        view = visitor.hear("view")
+        visitor.send("play", ply=0, action="b2")
+        assert "export the bot again" in visitor.hear("error")["text"]
+        view = visitor.hear("view")
+        assert (view["ply"], view["thinking"]) == (1, False)
+        assert "no bot 'x'" in visitor.refused("nudge", bot="x")
+        visitor.ask("sit", seats={"B": {}})
