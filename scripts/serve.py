@@ -52,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         create_app(bots, names=[arguments.host, *arguments.name]),
         log_level="warning",
         ws_max_size=2 * LONGEST,
+        ws_per_message_deflate=False,  # a buffer for each connection, and bombs to look out for
         # Visitors are told apart by their addresses, which no header may change.
         proxy_headers=False,
         server_header=False,

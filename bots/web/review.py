@@ -14,6 +14,8 @@ from bots.web.report import for_seat_a
 #: Mistakes that are marked, at most, and the least that each lost: a value in [-1, 1], where 0.1 is
 #: five in a hundred games.
 MOST_MISTAKES, LEAST_LOSS = 5, 0.1
+#: Reports of a review's progress, about.
+STEPS = 50
 
 
 class Review:
@@ -95,7 +97,7 @@ class Review:
         if self._done == total:
             self.over = True
             self._tell({"type": "review", "done": total, "total": total, **self._findings()})
-        else:
+        elif self._done % max(1, total // STEPS) == 0:
             self._tell({"type": "review", "done": self._done, "total": total})
 
     def _findings(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,8 +24,10 @@ from bots.web.table import Table
 from engine import IllegalAction, RuleError
 from model.bot import BotError
 
-#: Messages that may wait for a slow page; with more, analyses are left out, then it is let go.
-SLOW, TOO_SLOW = 8, 40
+#: Seconds after which a page that takes none of its answers is let go.
+DEAF = 30.0
+#: Where so many messages wait for a slow page, reports of an analysis are left out.
+SLOW = 8
 #: Seconds between two reports of an analysis.
 EVERY = 0.25
 #: Close codes (RFC 6455): a broken rule; come again later.
@@ -47,7 +48,8 @@ class Session:
         #: Encoded messages; None stands for the table's view, as it is when it is sent.
         self._out: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._view_waits = False
-        self._task: asyncio.Task[Any] | None = None
+        #: Set while nothing waits to be sent, or nobody is there.
+        self._sent = asyncio.Event()
         self._bucket = Bucket(self._limits.burst, self._limits.rate)
         self._refused = 0
         self._analyst: str | None = None
@@ -70,16 +72,12 @@ class Session:
 
     async def run(self) -> None:
         """Serve the connection to its end."""
-        self._task = asyncio.current_task()
         writer = asyncio.create_task(self._write())
         self.tell({"type": "hello", "bots": self._desks.catalogue(), **catalogue()})
         try:
             await self._read()
-        except (WebSocketDisconnect, RuntimeError):
-            pass  # closed from this side while a message was read
-        except asyncio.CancelledError:
-            if self._out.qsize() < TOO_SLOW:
-                raise
+        except (WebSocketDisconnect, RuntimeError, TimeoutError):
+            pass  # closed from this side while a message was read, or nobody listens
         finally:
             self._stop_analysis()
             self._end_review()
@@ -100,6 +98,9 @@ class Session:
             if self._refused > self._limits.patience:
                 await self._socket.close(BROKEN_RULE, "too many messages")
                 return
+            # Who asks without listening to the answers is not asked on; and others have their turn.
+            await asyncio.wait_for(self._sent.wait(), DEAF)
+            await asyncio.sleep(0)
 
     # --- sending ---
 
@@ -119,19 +120,24 @@ class Session:
             self._put(None)
 
     def _put(self, item: bytes | None) -> None:
+        self._sent.clear()
         self._out.put_nowait(item)
-        if self._out.qsize() == TOO_SLOW and self._task is not None:
-            self._task.cancel()  # the page does not read what it is sent
 
     async def _write(self) -> None:
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # `run` notices by itself
+        try:
             while True:
                 item = await self._out.get()
                 if item is None:
-                    self._view_waits = False
                     assert self._table is not None
+                    self._view_waits = False
                     item = _encode(self._table.view())
                 await self._socket.send_text(item.decode())
+                if self._out.empty():
+                    self._sent.set()
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # nobody is there any more, which `_read` is told
+        finally:
+            self._sent.set()
 
     def _refuse(self, text: str) -> None:
         self._refused += 1

@@ -37,7 +37,11 @@ def serving(bots: Mapping[str, Bot] | None = None, port: int = 0, **limits: Any)
         {HASHES.name: HASHES} if bots is None else bots, limits=Limits(**(quick | limits))
     )
     config = uvicorn.Config(
-        app, log_level="error", ws_max_size=2 * LONGEST, timeout_graceful_shutdown=1
+        app,
+        log_level="error",
+        ws_max_size=2 * LONGEST,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
     listening = socket.socket()

@@ -28,18 +28,18 @@ export class Board {
 
   /** Shows a view. `canPlay`: whether points can be chosen now; the rest is how it looks. */
   show(view, options) {
-    const before = this.#view;
+    let before = this.#view?.id === view.id ? this.#view : null;
     const { width, height, gutter } = view.rules;
     const shape = `${width} ${height} ${gutter} ${options.coordinates}`;
-    if (this.shape !== shape) {
-      this.shape = shape;
-      this.#view = view;
-      this.#build(options.coordinates);
-    }
     this.#view = view;
     this.options = options;
-    const sameGame = before && before.id === view.id && before.board.length === view.board.length;
-    this.#drawStones(sameGame ? before : null);
+    if (this.shape !== shape) {
+      this.shape = shape;
+      before = null;
+      this.#build(options.coordinates);
+    }
+    // Stones that are on their way are left alone.
+    if (before?.board !== view.board) this.#drawStones(before);
     this.#drawMarks();
     this.#label();
     if (this.#hovered !== null) this.#enter(this.#hovered);
@@ -47,6 +47,7 @@ export class Board {
 
   /** Candidates as a heat map, and a line of play; null for none. */
   showAnalysis(moves, line) {
+    this.analysing = moves !== null;
     const { heat, line: shown } = this.#layers;
     heat.replaceChildren();
     shown.replaceChildren();
@@ -338,7 +339,7 @@ export class Board {
     ghost.replaceChildren();
     const [x, y] = this.#place(point);
     const legal = new Set(view.legal);
-    if (this.options.canPlay && legal.has(point) && !this.options.analysing)
+    if (this.options.canPlay && legal.has(point) && !this.analysing)
       ghost.append(this.#stone(x, y, view.colour, "hover"));
     const reason = this.#reason(point, legal);
     this.tip.hidden = !reason;

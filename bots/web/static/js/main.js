@@ -23,7 +23,7 @@ const board = new Board(find("board"), find("tip"), {
 });
 const analysis = new AnalysisPanel({
   send,
-  changed: () => view && showBoard(),
+  changed: () => view && showFindings(),
   reviewed: () => view && showMoves(),
 });
 const newGame = new NewGame((record) => send({ type: "begin", record }));
@@ -126,10 +126,14 @@ function show(next) {
 }
 
 function showBoard() {
-  board.show(view, { ...settings, canPlay: myTurn(), analysing: analysis.moves !== null });
+  board.show(view, { ...settings, canPlay: myTurn() });
+  board.propose(proposed);
+  showFindings();
+}
+
+function showFindings() {
   board.showAnalysis(analysis.moves, analysis.line);
   board.showBetter(analysis.moves ? null : analysis.better);
-  board.propose(proposed);
 }
 
 function showSeats() {
