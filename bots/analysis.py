@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
-from bots.analysis_answer import about_position, about_search, to_line
+from bots.analysis_answer import about_position, about_search, about_threats, to_line
 from bots.analysis_query import LONGEST_ID, Asked, Command, parse_request
 from bots.analyst import Analysis, Analyst, Closed, Query, Ticket
 from bots.repertoire import Game, Repertoire
@@ -218,4 +218,8 @@ def _answer(asked: Asked, position: Position, analysis: Analysis | None) -> dict
     if analysis is not None and analysis.cancelled:
         said["cancelled"] = True
     said |= about_position(position, asked.want)
-    return said if analysis is None else said | about_search(analysis, asked.moves, asked.want)
+    if analysis is None:
+        return said
+    if analysis.final and "threats" in asked.want:
+        said["threats"] = about_threats(position)
+    return said | about_search(analysis, asked.moves, asked.want)

@@ -11,6 +11,7 @@ from bots.tree import lower_bound
 from engine import Position
 from engine.referee import describe, result_of
 from engine.search import SearchResult
+from engine.threats import ThreatSearch
 
 
 def to_line(answer: dict[str, Any]) -> bytes:
@@ -34,6 +35,18 @@ def about_position(position: Position, want: Collection[str]) -> dict[str, Any]:
     if position.outcome is not None:
         said["result"] = result_of(position)
     return said
+
+
+def about_threats(position: Position) -> dict[str, Any]:
+    """Whether the seat to act wins by threats, or what it can do where the other one does."""
+    search = ThreatSearch(position.rules, position.opening)
+    win = search.win(position)
+    if win is not None:
+        return {"win": list(map(position.action_name, win.actions)), "plies": win.plies}
+    left = search.defences(position)
+    if left is None:
+        return {}
+    return {"defences": [position.action_name(action) for action, win in left.items() if not win]}
 
 
 def about_search(analysis: Analysis, most: int | None, want: Collection[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ KEYS = (
 #: What else a game record has: it can be asked about as it is.
 _RECORD = ("format", "seats", "versions", "result", "seed")
 
-WANTS = ("board", "legal", "policy")
+WANTS = ("board", "legal", "policy", "threats")
 
 #: Longest id, in characters.
 LONGEST_ID = 200

@@ -1,8 +1,9 @@
 """Strength levels, from 1, nearly random, to 10, all that the bot can.
 
 A level is a few numbers: how far it searches, and how often it forgets to, and plays what first
-comes to mind. They were set so that each step is about equally many Elo for a trained network, by
-`python -m benchmarks.levels BOT`, which says how far that holds for any bot.
+comes to mind. Only the highest looks for wins by threats. The numbers were set so that each step is
+about equally many Elo for a trained network, by `python -m benchmarks.levels BOT`, which says how
+far that holds for any bot.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ LEVELS = {
     for number, simulations, careless, softness in (
         (1, 1, 1.0, 6.0),
         (2, 1, 1.0, 3.2),
-        (3, 1, 1.0, 2.4),
-        (4, 1, 1.0, 1.85),
-        (5, 1, 1.0, 1.4),
-        (6, 8, 0.94, 1.0),
-        (7, 8, 0.66, 1.0),
+        (3, 1, 1.0, 2.3),
+        (4, 1, 1.0, 1.74),
+        (5, 1, 1.0, 1.35),
+        (6, 8, 0.92, 1.0),
+        (7, 8, 0.6, 1.0),
         (8, 16, 0.36, 1.0),
-        (9, 32, 0.16, 1.0),
+        (9, 32, 0.17, 1.0),
         (10, None, 0.0, 1.0),
     )
 }

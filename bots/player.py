@@ -10,6 +10,7 @@ import numpy as np
 
 from bots.clock import Clock, moves_to_go
 from bots.levels import Level, find_level
+from bots.threats import LookOut
 from bots.tree import SLICE, Reading, Tree, best_proven, is_settled, read
 from engine import Ply, Position
 from engine.evaluators import Evaluator
@@ -24,6 +25,10 @@ NODES = 400_000
 SECONDS = 5.0
 #: Evaluations kept, in MiB: what a take-back makes necessary again costs no network.
 CACHE_MIB = 32
+
+#: Positions made for wins by threats before a search, where nothing else is said: some ten
+#: milliseconds.
+THREAT_NODES = 50_000
 
 #: Trees of fewer simulations are read in no time; larger ones take this long at most, in seconds.
 QUICKLY_READ, READING = 2000, 0.2
@@ -69,6 +74,7 @@ class Player:
         memory: int | None = None,
         repeatable: bool = False,
         level: int | None = None,
+        threats: int = THREAT_NODES,
     ) -> None:
         """`height` and `width` are those of the network's canvas, at least the board's.
 
@@ -76,7 +82,8 @@ class Player:
         (None: each time). With `resign`, `resigns` says when its expectation is lost: at or below
         -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
         With `repeatable`, `limit_by` heeds no clock. `level` is one of `bots.levels` (None: the
-        highest). Raises `ValueError` for a board larger than the canvas, and for no such level.
+        highest). `threats` positions at most are made for wins by threats before each search; 0:
+        none. Raises `ValueError` for a board larger than the canvas, and for no such level.
         """
         self._evaluator = evaluator
         self._repeatable = repeatable
@@ -91,6 +98,9 @@ class Player:
         self._tree = self._make_tree(memory)
         self._path: list[int] | None = None
         self._position = position.copy()
+        # Proofs are of no use to a search that heeds none.
+        self._look_out = LookOut(threats if config.solver else 0)
+        self._won: SearchResult | None = None
 
     def _make_tree(self, memory: int | None) -> Tree:
         height, width = self._canvas
@@ -211,7 +221,12 @@ class Player:
         if self._position.outcome is not None:
             raise ValueError("the game is over")
         budget = self._budget(limit)
+        self._look_out.look(self._position, limit.until, on=self._level is None)
+        self._won = self._look_out.result()
+        if self._won is not None:
+            return self._won
         self._follow(budget)
+        self._tree.give_up(self._look_out.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)
         self._step = stop.step
@@ -234,7 +249,7 @@ class Player:
     def _best_proven(self, result: SearchResult, limit: Limit) -> int:
         if not result.proven or not self._may_read(limit):
             return result.action
-        reading = read(self._tree)
+        reading = self.read()
         return best_proven(result, reading.plies_to_end() if reading else {})
 
     def _may_read(self, limit: Limit) -> bool:
@@ -246,15 +261,18 @@ class Player:
 
     def result(self) -> SearchResult:
         """What the last search found so far. Raises `ValueError` before there was any."""
-        return self._tree.result(0)
+        return self._won or self._tree.result(0)
 
     def line(self, action: int) -> list[TreeNode]:
         """The last search's most visited line of play from an action of its position."""
-        return self._tree.line(0, action)
+        won = None if self._won is None else self._look_out.reading()
+        return self._tree.line(0, action) if won is None else won.line(action)
 
     def read(self) -> Reading | None:
         """The nodes of the last search's tree; None where they are too many to read."""
-        return read(self._tree)
+        if self._won is not None:
+            return self._look_out.reading()
+        return read(self._tree, losses=self._tree.losses)
 
     # --- giving up and agreeing ---
 

@@ -48,9 +48,9 @@ def _player_acts(player: Player, say: Callable[[str], None]) -> bool:
     action = player.choose(limit)
     result = player.result()
     if player.resigns():
-        say(f"{seat} ({colour}) resigns  {_judgement(result)}")
+        say(f"{seat} ({colour}) resigns  {_judgement(player, result)}")
         return False
-    say(f"{seat} ({colour}): {position.action_name(action)}  {_judgement(result)}")
+    say(f"{seat} ({colour}): {position.action_name(action)}  {_judgement(player, result)}")
     player.play(action)
     return True
 
@@ -71,7 +71,7 @@ def _person_acts(
         say(" ".join(_legal(player.position)))
     elif word == "hint":
         result = player.think(player.limit_by(Clock(), time.monotonic()))
-        say(f"{player.position.action_name(result.action)}  {_judgement(result)}")
+        say(f"{player.position.action_name(result.action)}  {_judgement(player, result)}")
     elif word == "undo":
         _take_back(player, humans, say)
     elif word:
@@ -105,10 +105,18 @@ def _legal(position: Position) -> list[str]:
     return [position.action_name(action) for action in position.legal_actions().tolist()]
 
 
-def _judgement(result: SearchResult) -> str:
-    """What the search thinks of the position, for the seat to act."""
+def _judgement(player: Player, result: SearchResult) -> str:
+    """What the last search thinks of the position, for the seat to act."""
     if result.proven is not None:
         outcome = {1: "a proven win", 0: "a proven draw", -1: "a proven loss"}[result.proven]
+        reading = player.read()
+        plies = reading.plies_to_end().get(result.action) if reading and result.proven else None
+        if plies is not None:
+            outcome += f" in {plies} {'ply' if plies == 1 else 'plies'} at most"
+        if reading and result.proven == 1:
+            nodes = player.line(result.action)
+            line = [player.position.action_name(node.action) for node in nodes]
+            outcome += f": {' '.join(line)}" if len(line) > 1 else ""
         return f"[{outcome}, {result.simulations} simulations]"
     expected = round(result.value, 2) + 0.0  # no "-0.00"
     return f"[expects {expected:+.2f}, {result.simulations} simulations]"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
 from engine import Position
 from engine.evaluators import Evaluator
-from engine.search import SearchBatch, SearchConfig, SearchResult
+from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode
+from engine.threats import Win
 
 #: Simulations of a slice. Those that need no network take microseconds, and no clock is looked at
 #: until the next one that does, or the slice's end.
@@ -30,21 +32,40 @@ class Tree(SearchBatch):
     def __init__(self, config: SearchConfig, *, height: int, width: int, cache_mib: int) -> None:
         super().__init__(1, config, height=height, width=width, cache_mib=cache_mib)
         self._target = 0
+        #: Actions of the root that are not searched, and the other seat's wins after them.
+        self.losses: Mapping[int, Win] = {}
 
     def plant(self, position: Position, seed: int, budget: int) -> None:
         """Begin anew at a position. Raises `ValueError` for a finished game."""
-        self._target = self._slice(0, budget)
+        self._target, self.losses = self._slice(0, budget), {}
         self.start(0, position, seed, simulations=self._target)
 
     def descend(self, action: int, budget: int) -> None:
         """Make the position after an action the root, and keep what is known below it."""
-        self._target = self._slice(0, budget)
+        self._target, self.losses = self._slice(0, budget), {}
         self.advance(0, action, simulations=self._target)
 
     def ask(self, budget: int) -> None:
         """Go on at the same root."""
         self._target = self._slice(self.simulations(0), budget)
         self.extend(0, self._target)
+
+    def give_up(self, losses: Mapping[int, Win]) -> None:
+        """Search none of these actions of the root, which lose to threats."""
+        self.losses = losses
+        if self._core.root_is_expanded(0):
+            self._dress_root(0)
+
+    def _dress_root(self, index: int) -> None:
+        if self.losses:
+            self._core.give_up(index, np.array(sorted(self.losses), np.int32))
+        super()._dress_root(index)
+
+    def line(self, index: int, action: int) -> list[TreeNode]:
+        """As `SearchBatch.line`; how an action loses that is not searched."""
+        if action in self.losses:
+            return _told(self.position(index), (action, *self.losses[action].actions))
+        return super().line(index, action)
 
     def grow(self, evaluator: Evaluator, budget: int, stop: Callable[[], bool]) -> None:
         """Search until the root has `budget` simulations, is proven, or the tree is full.
@@ -69,18 +90,24 @@ class Tree(SearchBatch):
         return budget if self.config.kind == "gumbel" else min(budget, done + SLICE)
 
 
-def read(batch: SearchBatch, index: int = 0) -> Reading | None:
-    """A tree's nodes, or None where there are too many to read."""
+def read(
+    batch: SearchBatch, index: int = 0, losses: Mapping[int, Win] = MappingProxyType({})
+) -> Reading | None:
+    """A tree's nodes, or None where there are too many to read.
+
+    `losses` are actions of the root that were not searched, and the wins after them.
+    """
     small = batch.used_bytes(index) < READABLE_NODES * _NODE_BYTES
-    return Reading(batch, index) if small else None
+    return Reading(batch, index, losses) if small else None
 
 
 class Reading:
     """A tree's nodes as they were when it was read."""
 
-    def __init__(self, batch: SearchBatch, index: int) -> None:
+    def __init__(self, batch: SearchBatch, index: int, losses: Mapping[int, Win]) -> None:
         self._position = batch.position(index)
-        self._table = batch.tree(index)
+        self._losses = dict(losses)
+        self._table, self._threat_plies = batch.tree(index), batch.threat_plies(index)
         self._children: dict[int, list[int]] = {}
         for node, parent in enumerate(self._table[1:, 0].astype(int).tolist(), start=1):
             self._children.setdefault(parent, []).append(node)
@@ -97,7 +124,7 @@ class Reading:
                 position.play(self._action(child))
                 over = position.outcome is not None
                 lengths[self._action(child)] = 1 if over else 1 + self._length(child)
-        return lengths
+        return lengths | {action: 1 + win.plies for action, win in self._losses.items()}
 
     def _length(self, node: int) -> int:
         """Plies from a proven node to the end of the game."""
@@ -108,6 +135,8 @@ class Reading:
             for child in self._children.get(node, [])
             if table[child, 5] == table[node, 5]
         ]
+        if not lengths and self._threat_plies[node]:
+            return self._threat_plies[node]
         if not lengths:
             # Seen without a search: a line can be completed at once, or two cannot both be stopped.
             return 1 if wins else 2
@@ -146,6 +175,33 @@ def best_proven(result: SearchResult, lengths: dict[int, int]) -> int:
         if result.proven and proof == result.proven and action in lengths
     ]
     return -max(known)[2] if known else result.action
+
+
+class WinReading(Reading):
+    """What there is to read of a win by threats, for which no tree was grown."""
+
+    def __init__(self, position: Position, win: Win) -> None:
+        self._position, self._win = position.copy(), win
+
+    def line(self, action: int) -> list[TreeNode]:
+        """The line of the win, if the action begins it."""
+        ours = action == self._win.actions[0]
+        return _told(self._position, self._win.actions) if ours else []
+
+    def plies_to_end(self) -> dict[int, int]:
+        """The winning action, and in how many plies it ends the game at most."""
+        return {self._win.actions[0]: self._win.plies}
+
+
+def _told(position: Position, actions: tuple[int, ...]) -> list[TreeNode]:
+    """A line proven without visits, whose last action wins."""
+    seats = []
+    position = position.copy()
+    for action in actions:
+        seats.append(position.seat)
+        position.play(action)
+    value = 1.0 if seats[-1] == "A" else -1.0
+    return [TreeNode(action, 0, value) for action in actions]
 
 
 def is_settled(result: SearchResult, remaining: float) -> bool:

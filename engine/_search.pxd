@@ -3,6 +3,7 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from engine._threats cimport Threats
 from engine._types cimport History, Position, Rules
 
 cdef enum:
@@ -25,6 +26,7 @@ cdef struct Node:                   # 40 bytes
     uint8_t proof                   # UNPROVEN, or the result with best play
     uint8_t sighted                 # bool: the opponent could win at `threat` and nowhere else
     uint8_t forced                  # bool: every move but a stone on `threat` loses at once
+    uint8_t plies                   # to the end of a win by fours found here at most; 0: none was
 
 cdef struct Arena:                  # nodes and edges of one tree; indices, so that it can be moved
     Node *nodes
@@ -41,6 +43,7 @@ cdef struct Tree:
     const Rules *rules
     Position *root
     History *history                # of the game up to the root; a descent pushes and pops
+    Threats *threats                # looks for wins at leaves; NULL where that is not asked for
     const int32_t *canvas           # action -> network action under the tree's symmetry
     float *blank                    # [2, area] what features have in common under that symmetry
     int32_t opening                 # the opening's number in the features
@@ -63,6 +66,7 @@ cdef struct Settings:
     float gumbel_c_scale
     int32_t leaves_per_step
     int32_t solver                  # bool
+    int32_t threat_nodes            # positions made for a win by fours at each leaf
 
 cdef struct Statistics:
     uint64_t steps                  # calls of collect that filled a batch

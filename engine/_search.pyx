@@ -25,10 +25,11 @@ from engine._cache cimport (
 )
 from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_blank, write_features
 from engine._position cimport (
-    PositionCore, history_copy, history_free, history_new, history_pop, legal_actions, play,
-    position_key, verdict,
+    PositionCore, RuleTable, history_copy, history_free, history_new, history_pop, legal_actions,
+    play, position_key, verdict,
 )
 from engine._softmax cimport finite, softmax
+from engine._threats cimport MOST_MOVES, ThreatCore, threats_search
 from engine._types cimport (
     BLACK, LEGAL, LINE_WINS, MAX_ACTIONS, MAX_CELLS, NOBODY, OPTION_COUNT, Position, RUNNING, Rules,
     SEAT_A, WHITE, colours_of, mix,
@@ -54,6 +55,9 @@ cdef enum:                      # how a descent ended
 
 cdef enum:                      # an action, a prior and a child
     EDGE_BYTES = sizeof(uint16_t) + sizeof(float) + sizeof(uint32_t)
+
+cdef enum:
+    THREAT_BITS = 12                # of the table of a search for threats at leaves
 
 cdef enum:
     LARGEST_POSITION = sizeof(Position) + 9 * MAX_CELLS + 16
@@ -431,6 +435,8 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
                 )
             elif settings.solver:
                 _judge_at_sight(tree.rules, position, &arena.nodes[below], node, last)
+                if tree.threats and not arena.nodes[below].proof:
+                    _look_for_fours(tree, settings, position, &arena.nodes[below])
             if settings.solver and arena.nodes[below].proof:
                 _prove_upwards(arena, below)
         at = below
@@ -502,6 +508,17 @@ cdef void _judge_at_sight(const Rules *rules, const Position *position, Node *no
         node.state = EXPANDED
 
 
+cdef void _look_for_fours(const Tree *tree, const Settings *settings, const Position *position,
+                          Node *node) noexcept nogil:
+    # Proves a new node in which continuous fours win.
+    cdef int moves = threats_search(tree.threats, position, tree.history, False, MOST_MOVES,
+                                    settings.threat_nodes, 0)
+    if moves:
+        node.proof = A_WINS + position.seat
+        node.plies = 2 * moves - 1
+        node.state = EXPANDED
+
+
 cdef void _judge_root(Tree *tree) noexcept nogil:
     # Visits the root's winning move, if it has one: the search ends there. Otherwise notes the move
     # that stops a threat, to be visited first.
@@ -524,6 +541,32 @@ cdef void _judge_root(Tree *tree) noexcept nogil:
     root.in_flight += 1
     _back_up(arena, child, _proven_value(arena.nodes[child].proof))
     _prove_upwards(arena, child)
+
+
+cdef void _lose_edge(Arena *arena, int edge) noexcept nogil:
+    # Proves a visited edge of the root lost for its seat.
+    cdef Node *root = &arena.nodes[0]
+    cdef uint32_t at = arena.children[root.first + edge]
+    if not arena.nodes[at].in_flight:
+        arena.priors[root.first + edge] = 0
+        arena.nodes[at].state, arena.nodes[at].proof = EXPANDED, A_WINS + 1 - root.seat
+        _prove_upwards(arena, at)
+
+
+cdef void _share_priors(Arena *arena, Node *root) noexcept nogil:
+    # Scales the root's priors to the sum 1 again, if any are left.
+    cdef float sum_ = 0
+    cdef uint32_t i
+    for i in range(root.first, root.first + root.kept):
+        sum_ += arena.priors[i]
+    if sum_ <= 0:
+        return
+    root.visited_prior = 0
+    for i in range(root.first, root.first + root.kept):
+        arena.priors[i] /= sum_
+        if i < root.first + root.visited:
+            root.visited_prior += arena.priors[i]
+    _best_unvisited_first(arena, root)
 
 
 cdef void _keep_best(Arena *arena, const Node *node, const uint16_t *actions,
@@ -605,6 +648,7 @@ cdef class SearchCore:
     cdef float *priors                      # [MAX_ACTIONS] of the row that is being answered
     cdef int first_tree                     # where the next collect begins
     cdef list held                          # Python objects whose memory the trees point into
+    cdef dict threats                       # ThreatCore by rule table, where leaves want one
     cdef float *planes_at
     cdef float *globals_at
     cdef uint64_t *keys_at
@@ -621,6 +665,7 @@ cdef class SearchCore:
         self.tree_count, self.batch_size, self.area = trees, batch_size, height * width
         self.settings = settings
         self.held = [None] * trees
+        self.threats = {}
         self.planes = np.zeros((batch_size, PLANE_COUNT, height, width), np.float32)
         self.globals_ = np.zeros((batch_size, GLOBAL_COUNT), np.float32)
         self.keys = np.zeros(batch_size, np.uint64)
@@ -688,8 +733,17 @@ cdef class SearchCore:
         memcpy(tree.root, position.block, tree.rules.position_bytes)
         if history_copy(position.history, tree.history) < 0:
             raise MemoryError
+        tree.threats = NULL
+        if self.settings.threat_nodes:
+            tree.threats = self._threats_of(position.table).threats
         tree.active = True
         self._plant(tree)
+
+    cdef ThreatCore _threats_of(self, RuleTable table):
+        # Trees take turns, so those of one game share a search.
+        if table not in self.threats:
+            self.threats[table] = ThreatCore(table, THREAT_BITS)
+        return self.threats[table]
 
     cdef void _plant(self, Tree *tree) noexcept nogil:
         tree.arena.node_count = tree.arena.edge_count = 0
@@ -896,6 +950,23 @@ cdef class SearchCore:
         for i in range(root.first, root.first + root.edges):
             tree.logits[tree.arena.actions[i]] = logf(max(tree.arena.priors[i], <float> 1e-30))
 
+    def give_up(self, int index, const int32_t[::1] actions):
+        """Takes these actions of the root as proven losses; the others share their priors.
+
+        Where the arena is half full, the rest of them are searched like any other.
+        """
+        cdef Arena *arena = &self.trees[index].arena
+        cdef Node *root = &arena.nodes[0]
+        cdef int k, edge
+        for k in range(actions.shape[0]):
+            edge = _edge_of(arena, root, actions[k])
+            if edge >= root.visited and 2 * arena.node_count < arena.node_capacity:
+                _visit_edge(arena, 0, edge, 1 - root.seat)
+                edge = root.visited - 1
+            if 0 <= edge < root.visited:
+                _lose_edge(arena, edge)
+        _share_priors(arena, root)
+
     def mix_noise(self, int index, double[::1] noise, float fraction):
         """Mixes a probability vector over the root's edges into its priors."""
         cdef Arena *arena = &self.trees[index].arena
@@ -1030,6 +1101,12 @@ cdef class SearchCore:
             for k in range(node.visited):
                 table[arena.children[node.first + k], 1] = arena.actions[node.first + k]
         return table
+
+    def threat_plies(self, int index):
+        """[nodes]: plies that a win by fours found at a node takes at most; 0 where none was."""
+        cdef const Arena *arena = &self.trees[index].arena
+        cdef uint32_t i
+        return [arena.nodes[i].plies for i in range(arena.node_count)]
 
     @property
     def statistics(self):

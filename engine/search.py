@@ -49,6 +49,8 @@ class SearchConfig:
     virtual_loss: float = 1.0
     #: Proven results propagate and are not searched again.
     solver: bool = True
+    #: Positions made at each new leaf to find a win by continuous fours, which proves it; 0: none.
+    threat_nodes: int = 0
     #: The network sees each search through a random symmetry of the board.
     random_symmetry: bool = False
     #: Nodes that a tree has room for; 0: enough for `simulations`. A full tree stops and says so.
@@ -62,6 +64,7 @@ class SearchConfig:
             ("gumbel_actions", 2),
             ("leaves_per_step", 1),
             ("arena_nodes", 0),
+            ("threat_nodes", 0),
         ):
             if getattr(self, field) < low:
                 raise ValueError(f"search.{field}: {getattr(self, field)} is less than {low}")
@@ -161,6 +164,7 @@ class SearchBatch:
             "gumbel_c_scale": config.gumbel_c_scale,
             "leaves_per_step": config.leaves_per_step,
             "solver": config.solver,
+            "threat_nodes": config.threat_nodes if config.solver else 0,
         }
         self._core = SearchCore(trees, size, height, width, config.nodes, cache_mib << 20, settings)
         self.planes, self.globals_, self.keys = (
@@ -296,6 +300,10 @@ class SearchBatch:
         Empty where that was not visited.
         """
         return [TreeNode(*node) for node in self._core.line(index, action)]
+
+    def threat_plies(self, index: int) -> list[int]:
+        """For each node of tree `index`, plies of the win by fours found there; 0: none was."""
+        return self._core.threat_plies(index)
 
     def used_bytes(self, index: int) -> int:
         """Memory that tree `index` takes up in its arena now."""

@@ -13,16 +13,36 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sgfmill import sgf_grammar, sgf_properties
+from sgfmill import sgf_grammar
 
 from engine.notation import IllegalAction
 from engine.position import COLOURS, SEATS, Position
 from engine.rules import PRESETS, RuleError, RuleSet
+from engine.sgf_nodes import (
+    MOVES,
+    PROPERTY,
+    Node,
+    SgfError,
+    board_size,
+    escaped,
+    move_of,
+    moves_of,
+    number_of,
+    play_move,
+    set_up,
+    start_of,
+    stones_of,
+    stones_properties,
+    text_of,
+    turn_of,
+)
+from engine.sgf_remarks import Line, Remark, game_tree, remarks_of
 
-PROPERTY = "NARABE"
+__all__ = ["Line", "Remark", "SgfError", "SgfGame", "from_sgf", "to_sgf"]
+
 FORMAT = 1
 """Version of the property's JSON; grows when older readers could not understand it."""
 
@@ -33,27 +53,6 @@ GO, GOMOKU = 1, 4
 #: Reasons of results that only players give, by the letter that RE has for them.
 _REASONS = {"R": "resign", "T": "time", "F": "forfeit"}
 _WON = re.compile(r"([BW])\+\s*([a-z]?).*", re.IGNORECASE | re.DOTALL)
-_MOVES = {"black": "B", "white": "W"}
-_STONES = {"AE": "empty", "AB": "black", "AW": "white"}
-_LONGEST_MESSAGE = 300
-
-# sgfmill counts rows from the bottom of a square board, SGF from the top. All boards are the top
-# left corner of this one, so that rectangles have coordinates too, and an empty value is a pass.
-_SIDE = 26
-_POINTS = sgf_properties.Presenter(_SIDE, "UTF-8")
-
-_Node = dict[str, list[bytes]]
-
-
-class SgfError(ValueError):
-    """Text that is no SGF, or no game that can be played; one line says where and why."""
-
-    def __init__(self, message: str) -> None:
-        # Values from outside are quoted in messages, and may be of any size.
-        message = " ".join(message.split())
-        if len(message) > _LONGEST_MESSAGE:
-            message = message[: _LONGEST_MESSAGE - 4] + " ..."
-        super().__init__(message)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +66,8 @@ class SgfGame:
     """`winner_seat`, `winner_colour` and `reason` as in records; None: not known or not over."""
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """What the writer added, as JSON values; empty for files of other programs."""
+    remarks: Mapping[int, Remark] = dataclasses.field(default_factory=dict)
+    """Comments, values and variations, by the number of actions played before."""
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -79,16 +80,17 @@ def to_sgf(
     players: Mapping[str, str] | None = None,
     result: Mapping[str, str | None] | None = None,
     notes: Mapping[str, Any] | None = None,
+    remarks: Mapping[int, Remark] | None = None,
 ) -> str:
     """One game as SGF; texts of several games, one after the other, are a collection.
 
     The fields are those of `SgfGame`; `result` need only be given where players ended the game.
-    Raises `SgfError` for a result that contradicts the position, TypeError for notes that JSON
-    cannot say.
+    Raises `SgfError` for a result that contradicts the position and for remarks that do not fit,
+    TypeError for notes that JSON cannot say.
     """
     rules, players = position.rules, dict(players or {})
     result = _result(position, result)
-    saved = {
+    saved: dict[str, Any] = {
         "format": FORMAT,
         "rules": rules.to_json(),
         "opening": position.opening,
@@ -98,25 +100,24 @@ def to_sgf(
         "result": result,
         "notes": dict(notes or {}),
     }
-    root: _Node = {
+    root: Node = {
         "FF": [b"4"],
         "GM": [b"%d" % (GO if rules.capture == "remove" else GOMOKU)],
         "CA": [b"UTF-8"],
         "AP": [b"narabe:%d" % FORMAT],
         "SZ": [f"{rules.width}:{rules.height}".encode()],
-        "RU": [_escaped(_rules_text(rules))],
+        "RU": [escaped(_rules_text(rules))],
         # ASCII without line breaks: it survives programs that change the charset or wrap text.
-        PROPERTY: [_escaped(json.dumps(saved, separators=(",", ":")))],
+        PROPERTY: [escaped(json.dumps(saved, separators=(",", ":")))],
     }
     if rules.width == rules.height:
         root["SZ"] = [b"%d" % rules.width]
     texts = {"GN": name, "RE": _result_text(result)}
     for seat, player in players.items():
         texts["PB" if position.colour_of(seat) == "black" else "PW"] = player
-    root |= {identifier: [_escaped(text)] for identifier, text in texts.items() if text}
+    root |= {identifier: [escaped(text)] for identifier, text in texts.items() if text}
     root |= _setup_properties(position)
-    tree = sgf_grammar.Coarse_game_tree()
-    tree.sequence = [root, *_nodes(position)]
+    tree = game_tree(root, start_of(position), saved["actions"], remarks or {})
     return bytes(sgf_grammar.serialise_game_tree(tree)).decode()
 
 
@@ -134,76 +135,16 @@ def _result_text(result: Mapping[str, str | None] | None) -> str:
     if result["winner_colour"] is None:
         return "0"
     letters = {reason: letter for letter, reason in _REASONS.items()}
-    return _MOVES[result["winner_colour"]] + "+" + letters.get(result["reason"] or "", "")
+    return MOVES[result["winner_colour"]] + "+" + letters.get(result["reason"] or "", "")
 
 
-def _setup_properties(position: Position) -> _Node:
+def _setup_properties(position: Position) -> Node:
     """AB, AW and PL of a position that began with a set-up; PL says that there was one."""
     if position.setup is None:
         return {}
     board, to_play = position.setup
     stones = {point: COLOURS[stone] for point, stone in enumerate(board.flat) if stone}
-    return {**_stones_properties(position.rules, stones), "PL": [_MOVES[to_play].encode()]}
-
-
-def _nodes(position: Position) -> Iterator[_Node]:
-    """The nodes after the root: a move each, and the stones that it has switched."""
-    for colour, point, switched in _moves(position):
-        yield {_MOVES[colour]: [_coordinates(position.rules, point)]}
-        if switched:
-            yield _stones_properties(position.rules, switched)
-
-
-def _moves(position: Position) -> Iterator[tuple[str, int | None, dict[int, str]]]:
-    """What SGF calls a move: colour, point (None: a pass), and the stones switched by it.
-
-    These are the actions after which the other colour is to place: not the choices of an opening,
-    its announcements and offers, or its passes, which hand the same stone to the other seat.
-    """
-    again, rules = _start(position), position.rules
-    for action in position.actions:
-        colour = again.to_play
-        ply = again.play(action)
-        if again.to_play != colour:
-            board = again.board.ravel()
-            switched = {point: COLOURS[board[point]] for point in ply.switched}
-            yield colour, action if action < rules.points else None, switched
-
-
-def _start(position: Position) -> Position:
-    """The position before its first action."""
-    if position.setup is None:
-        return Position(position.rules, position.opening)
-    board, to_play = position.setup
-    stones = {point: COLOURS[stone] for point, stone in enumerate(board.flat)}
-    return _set_up(position.rules, position.opening, stones, to_play)
-
-
-def _set_up(rules: RuleSet, opening: str, stones: Mapping[int, str], to_play: str) -> Position:
-    points = {
-        colour: [point for point, stone in stones.items() if stone == colour] for colour in _MOVES
-    }
-    return Position.from_setup(rules, **points, to_play=to_play, opening=opening)
-
-
-def _stones_properties(rules: RuleSet, stones: Mapping[int, str]) -> _Node:
-    properties: _Node = {}
-    for identifier, colour in _STONES.items():
-        if points := sorted(point for point, stone in stones.items() if stone == colour):
-            properties[identifier] = [_coordinates(rules, point) for point in points]
-    return properties
-
-
-def _coordinates(rules: RuleSet, point: int | None) -> bytes:
-    """Column and row, counted from the top left, as two letters; nothing for a pass."""
-    if point is None:
-        return b""
-    row, column = divmod(point, rules.width)
-    return bytes(sgf_properties.serialise_go_point((row + _SIDE - rules.height, column), _SIDE))
-
-
-def _escaped(text: str) -> bytes:
-    return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))
+    return {**stones_properties(position.rules, stones), "PL": [MOVES[to_play].encode()]}
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -216,7 +157,7 @@ def from_sgf(
     rules: Mapping[str, Any] | None = None,
     opening: str = "none",
 ) -> list[SgfGame]:
-    """The games of a collection, of each its first line of play.
+    """The games of a collection: of each its first line of play, and what is said about it.
 
     `game` (a preset), `rules` (fields to change) and `opening` are for files of other programs, and
     not looked at where a game has the property `NARABE`. Without `game`, RU or GM must say it. A
@@ -236,26 +177,35 @@ def from_sgf(
         nodes = list(sgf_grammar.main_sequence_iter(tree))
         try:
             if PROPERTY in nodes[0]:
-                games.append(_saved_game(nodes))
+                found = _saved_game(nodes)
             else:
-                games.append(_foreign_game(nodes, charset, game, rules or {}, opening))
+                found = _foreign_game(nodes, charset, game, rules or {}, opening)
+            games.append(dataclasses.replace(found, remarks=_remarks(tree, found, charset)))
         except (SgfError, RuleError) as error:
             where = f"game {number}: " if len(trees) > 1 else ""
             raise SgfError(f"{where}{error}") from error
     return games
 
 
-def _saved_game(nodes: list[_Node]) -> SgfGame:
+def _remarks(tree: Any, game: SgfGame, charset: str | None) -> Mapping[int, Remark]:
+    position, root = game.position, tree.sequence[0]
+    if charset is None:
+        charset = root.get("CA", [b""])[0].decode("latin-1").strip() or "ISO-8859-1"
+    names = [position.action_name(action) for action in position.actions]
+    return remarks_of(tree, start_of(position), names, charset)
+
+
+def _saved_game(nodes: list[Node]) -> SgfGame:
     """A game that `to_sgf` wrote. Raises `SgfError`, `RuleError`."""
     root, saved = nodes[0], _saved(nodes[0])
     fields = _typed(saved, "rules", dict)
     _typed(fields, "name", str)
     rules, opening = RuleSet.from_json(fields), _typed(saved, "opening", str)
-    if _size(root) != (rules.width, rules.height):
+    if board_size(root) != (rules.width, rules.height):
         raise SgfError(f"SZ: the board is not that of {PROPERTY}, {rules.width}x{rules.height}")
-    stones, to_play = _stones(root, rules), _to_play(root)
+    stones, to_play = stones_of(root, rules), turn_of(root)
     if stones or to_play:
-        position = _set_up(rules, opening, stones, to_play or "black")
+        position = set_up(rules, opening, stones, to_play or "black")
     else:
         position = Position(rules, opening)
     for number, action in enumerate(_typed(saved, "actions", list), start=1):
@@ -280,7 +230,7 @@ def _saved_game(nodes: list[_Node]) -> SgfGame:
     )
 
 
-def _saved(root: _Node) -> dict[str, Any]:
+def _saved(root: Node) -> dict[str, Any]:
     """The property's object, of a format that is known."""
     text = sgf_grammar.simpletext_value(root[PROPERTY][0]).decode("utf-8", "replace")
     try:
@@ -313,11 +263,11 @@ def _typed(data: dict[str, Any], name: str, kind: type) -> Any:
     return value
 
 
-def _check_moves(position: Position, nodes: list[_Node]) -> None:
+def _check_moves(position: Position, nodes: list[Node]) -> None:
     """Raise `SgfError` where another program has changed the moves, but not the property."""
     rules = position.rules
-    said = [(colour, point) for colour, point, _ in _moves(position)]
-    moves = [_move(node, rules, f"node {number}") for number, node in enumerate(nodes)]
+    said = [(colour, point) for colour, point, _ in moves_of(position)]
+    moves = [move_of(node, rules, f"node {number}") for number, node in enumerate(nodes)]
     found = [move for move in moves if move is not None]
     if said != found:
         same = [one == other for one, other in zip(said, found, strict=False)]
@@ -329,7 +279,7 @@ def _check_moves(position: Position, nodes: list[_Node]) -> None:
 
 
 def _foreign_game(
-    nodes: list[_Node],
+    nodes: list[Node],
     charset: str | None,
     game: str | None,
     overrides: Mapping[str, Any],
@@ -337,10 +287,10 @@ def _foreign_game(
 ) -> SgfGame:
     """A game of another program. Raises `SgfError`, `RuleError`."""
     root = nodes[0]
-    texts = {name: _text(root, name, charset) for name in ("RU", "GN", "PB", "PW", "RE")}
+    texts = {name: text_of(root, name, charset) for name in ("RU", "GN", "PB", "PW", "RE")}
     rules = _foreign_rules(root, texts["RU"], game, overrides)
     position = _play_nodes(nodes, rules, opening)
-    names = {seat: texts["P" + _MOVES[position.colour_of(seat)]] for seat in SEATS}
+    names = {seat: texts["P" + MOVES[position.colour_of(seat)]] for seat in SEATS}
     return SgfGame(
         position=position,
         name=texts["GN"],
@@ -350,7 +300,7 @@ def _foreign_game(
 
 
 def _foreign_rules(
-    root: _Node, text: str, game: str | None, overrides: Mapping[str, Any]
+    root: Node, text: str, game: str | None, overrides: Mapping[str, Any]
 ) -> RuleSet:
     """The rules: the caller's, those of RU, and the board of SZ."""
     words = text.split()
@@ -360,7 +310,7 @@ def _foreign_rules(
         pairs = (word.partition("=") for word in words if "=" in word)
         fields = {name: _value(value) for name, _, value in pairs}
     elif game is None:
-        if named or _number(root, "GM", GO) != GOMOKU:
+        if named or number_of(root, "GM", GO) != GOMOKU:
             raise SgfError(
                 f"RU[{text}] and GM do not say which game this is; name it, one of"
                 f" {', '.join(PRESETS)}"
@@ -369,7 +319,7 @@ def _foreign_rules(
     fields |= overrides
     if "size" in fields:
         fields["width"] = fields["height"] = fields.pop("size")
-    size = _size(root)
+    size = board_size(root)
     if size is not None:
         for side, length in zip(("width", "height"), size, strict=True):
             if fields.setdefault(side, length) != length:
@@ -383,13 +333,13 @@ def _value(text: str) -> int | bool | str:
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else text
 
 
-def _play_nodes(nodes: list[_Node], rules: RuleSet, opening: str) -> Position:
+def _play_nodes(nodes: list[Node], rules: RuleSet, opening: str) -> Position:
     """The game of these nodes: set-ups until the first move, then moves."""
     stones: dict[int, str] = {}
     position, to_play, moves = None, None, 0
     for number, node in enumerate(nodes):
-        move = _move(node, rules, f"node {number}")
-        changes, turn = _stones(node, rules, f"node {number}"), _to_play(node)
+        move = move_of(node, rules, f"node {number}")
+        changes, turn = stones_of(node, rules, f"node {number}"), turn_of(node)
         if position is None:
             stones |= changes
             to_play = turn or to_play
@@ -399,7 +349,7 @@ def _play_nodes(nodes: list[_Node], rules: RuleSet, opening: str) -> Position:
             raise SgfError(f"node {number}: a set-up after move {moves} that changes the position")
         if move is not None and position is not None:
             moves += 1
-            _play_move(position, moves, *move)
+            play_move(position, moves, *move)
     return position or _foreign_start(rules, opening, stones, to_play or "black")
 
 
@@ -408,31 +358,13 @@ def _foreign_start(
 ) -> Position:
     if to_play == "black" and not set(stones.values()) - {"empty"}:
         return Position(rules, opening)
-    return _set_up(rules, opening, stones, to_play)
+    return set_up(rules, opening, stones, to_play)
 
 
 def _stand(position: Position, stones: Mapping[int, str]) -> bool:
     """Whether the board has these stones: a set-up then only says what a move has done."""
     board = position.board.ravel()
     return all(COLOURS[board[point]] == stone for point, stone in stones.items())
-
-
-def _play_move(position: Position, number: int, colour: str, point: int | None) -> None:
-    """Play a move of SGF. Raises `SgfError`."""
-    action = position.parse_action("pass") if point is None else point
-    where = f"move {number} ({colour} {position.action_name(action)})"
-    phase = position.phase
-    if phase != "over" and colour != position.to_play:
-        raise SgfError(f"{where}: {position.to_play} is to place")
-    reason = position.why_illegal(action)
-    if reason is None:
-        position.play(action)
-        if position.to_play != colour:
-            return
-        reason = "not-in-this-phase"
-    if reason == "not-in-this-phase" and phase != "play":
-        reason += f" ({phase} of the opening {position.opening})"
-    raise SgfError(f"{where}: {reason}")
 
 
 def _foreign_result(position: Position, text: str) -> Mapping[str, str | None] | None:
@@ -467,93 +399,3 @@ def _result(
         return None
     colour = None if seat is None else position.colour_of(seat)
     return {"winner_seat": seat, "winner_colour": colour, "reason": reason}
-
-
-# --- properties ---------------------------------------------------------------------------------
-
-
-def _text(node: _Node, name: str, charset: str | None) -> str:
-    """A SimpleText value, empty where there is none. Raises `SgfError` for an unknown charset."""
-    if charset is None:
-        charset = node.get("CA", [b""])[0].decode("latin-1").strip() or "ISO-8859-1"
-    value = bytes(sgf_grammar.simpletext_value(node.get(name, [b""])[0]))
-    try:
-        return value.decode(charset, "replace")
-    except (LookupError, ValueError) as error:
-        raise SgfError(f"CA[{charset}]: no charset that can be read") from error
-
-
-def _number(node: _Node, name: str, default: int) -> int:
-    values = node.get(name)
-    if values is None:
-        return default
-    try:
-        return int(sgf_properties.interpret_number(values[0]))
-    except ValueError as error:
-        raise SgfError(f"{name}: {_shown(values[0])} is no number") from error
-
-
-def _size(root: _Node) -> tuple[int, int] | None:
-    """Columns and rows as SZ says them, one number for both or two."""
-    if "SZ" not in root:
-        return None
-    columns, rows = sgf_grammar.parse_compose(root["SZ"][0])
-    sides = (columns, columns if rows is None else rows)
-    width, height = (_number({"SZ": [side]}, "SZ", 0) for side in sides)
-    return width, height
-
-
-def _move(node: _Node, rules: RuleSet, where: str) -> tuple[str, int | None] | None:
-    """Colour and point (None: a pass) of the node's move; None where it has none."""
-    moves = [(colour, raw) for colour, name in _MOVES.items() for raw in node.get(name, [])]
-    if len(moves) > 1:
-        raise SgfError(f"{where}: more than one move")
-    if not moves:
-        return None
-    colour, raw = moves[0][0], moves[0][1].strip()
-    # `tt` is a pass where it is off the board, as programs before FF[4] wrote it.
-    if raw == b"" or (raw == b"tt" and max(rules.width, rules.height) <= 19):
-        return colour, None
-    try:
-        row, column = sgf_properties.interpret_go_point(raw, _SIDE)
-    except ValueError as error:
-        raise SgfError(f"{where}: {_shown(raw)} is no point") from error
-    return colour, _on_board(rules, row, column, where)
-
-
-def _stones(node: _Node, rules: RuleSet, where: str = "set-up") -> dict[int, str]:
-    """What AE, AB and AW put on points: "empty", "black" or "white"."""
-    stones: dict[int, str] = {}
-    for name, colour in _STONES.items():
-        try:
-            found = _POINTS.interpret(name, node[name]) if name in node else ()
-        except ValueError as error:
-            raise SgfError(f"{where}: {name}: not a list of points") from error
-        for row, column in sorted(found):
-            point = _on_board(rules, row, column, where)
-            if stones.get(point, "empty") != "empty":
-                raise SgfError(f"{where}: two stones on one point")
-            stones[point] = colour
-    return stones
-
-
-def _to_play(node: _Node) -> str | None:
-    value = node.get("PL", [b""])[0].strip().lower()
-    if value == b"":
-        return None
-    for colour in _MOVES:
-        if value in (colour.encode(), colour[:1].encode()):
-            return colour
-    raise SgfError(f"PL: {_shown(value)} is no colour")
-
-
-def _on_board(rules: RuleSet, row: int, column: int, where: str) -> int:
-    """The point of a row and column as sgfmill counts them."""
-    row -= _SIDE - rules.height
-    if row < 0 or column >= rules.width:
-        raise SgfError(f"{where}: a point off the board of {rules.width}x{rules.height}")
-    return row * rules.width + column
-
-
-def _shown(raw: bytes) -> str:
-    return repr(raw[:20].decode("latin-1"))

@@ -2,6 +2,7 @@
 
     python -m scripts.sgf write runs/NAME > games.sgf            every game of a run
     python -m scripts.sgf write games-000000.jsonl --folder out  a file for each game
+    python -m scripts.sgf write runs/NAME --bot BOT > games.sgf  with a bot's thoughts
     python -m scripts.sgf read games.sgf > games.jsonl
     python -m scripts.sgf read other.sgf --game gomoku --rule line_length=6
 
@@ -10,10 +11,11 @@ has written needs none of them. docs/sgf.md describes the properties.
 """
 
 import argparse
+import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from engine import PRESETS, IllegalAction, Position, RuleError
 from scripts.quiet import run_quietly
 
 if TYPE_CHECKING:
-    from engine.sgf import SgfGame
+    from engine.sgf import Remark, SgfGame
     from selfplay.records import GameRecord
 
 
@@ -56,7 +58,8 @@ def _convert(arguments: argparse.Namespace) -> None:
 
     try:
         if arguments.command == "write":
-            write(arguments.records, arguments.folder)
+            with _reviewer(arguments.bot, arguments.simulations) as review:
+                write(arguments.records, arguments.folder, review)
         else:
             rules = dict(arguments.rule)
             read(arguments.files, arguments.game, rules, arguments.opening)
@@ -64,17 +67,54 @@ def _convert(arguments: argparse.Namespace) -> None:
         raise ConversionError(str(error)) from error
 
 
-def write(paths: Sequence[Path], folder: Path | None = None) -> None:
+#: What is said about the positions of a game.
+Review = Callable[[Position], Mapping[int, "Remark"]]
+
+
+@contextlib.contextmanager
+def _reviewer(path: Path | None, simulations: int | None) -> Iterator[Review]:
+    """What a bot thinks of games; nothing where there is none. Raises ConversionError."""
+    if path is None:
+        yield lambda position: {}
+        return
+    from bots.loading import load_bot
+    from bots.remarks import review
+    from bots.repertoire import Repertoire, UnknownGameError
+    from model.bot import BotError
+
+    try:
+        bot = load_bot(path, simulations)
+        analyst = bot.analyst()
+    except (BotError, ValueError) as error:
+        raise ConversionError(str(error)) from error
+    repertoire = Repertoire(bot.games)
+
+    def reviewed(position: Position) -> Mapping[int, "Remark"]:
+        try:
+            repertoire.check(position.rules)
+        except UnknownGameError as error:
+            raise ConversionError(f"{path}: {error}") from error
+        return review(position, analyst, bot.search.simulations)
+
+    try:
+        yield reviewed
+    finally:
+        analyst.close()
+
+
+def write(
+    paths: Sequence[Path], folder: Path | None = None, review: Review = lambda position: {}
+) -> None:
     """Records as one collection on standard output, or as files `ID.sgf` of a folder.
 
-    Raises ConversionError, StorageError.
+    `review` says what is written about their positions. Raises ConversionError, StorageError.
     """
     from selfplay.storage import make_folder, write_file
 
     written = set[Path]()
     for path in paths:
         for record in _records(path):
-            text = record_to_sgf(record)
+            text = record_to_sgf(record, review)
             if folder is None:
                 sys.stdout.buffer.write(text.encode())
                 continue
@@ -109,7 +149,7 @@ def read(
     sys.stdout.buffer.flush()
 
 
-def record_to_sgf(record: "GameRecord") -> str:
+def record_to_sgf(record: "GameRecord", review: Review = lambda position: {}) -> str:
     """One record as SGF; the reading of it gives the record back. Raises ConversionError."""
     from engine.sgf import SgfError, to_sgf
 
@@ -119,7 +159,12 @@ def record_to_sgf(record: "GameRecord") -> str:
         for action in record.actions:
             position.play(action)
         return to_sgf(
-            position, name=record.id, players=record.seats, result=record.result, notes=notes
+            position,
+            name=record.id,
+            players=record.seats,
+            result=record.result,
+            notes=notes,
+            remarks=review(position),
         )
     except (IllegalAction, RuleError, SgfError) as error:
         raise ConversionError(f"game {record.id}: {error}") from error
@@ -191,6 +236,8 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser("write", help="SGF of game records").add_argument
     add("records", type=Path, nargs="+", metavar="RECORDS", help="file, its folder, or a run")
     add("--folder", type=Path, help="write a file for each game here (default: a collection)")
+    add("--bot", type=Path, help="write what this bot thinks of each position, and its best lines")
+    add("--simulations", type=int, metavar="N", help="of each position (the bot's own)")
     add = commands.add_parser("read", help="game records of SGF").add_argument
     add("files", type=Path, nargs="+", metavar="FILE", help="SGF file")
     add("--game", choices=sorted(PRESETS), help="game of other programs' files (default: RU, GM)")

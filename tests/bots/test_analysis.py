@@ -35,7 +35,7 @@ def test_an_answer_is_what_a_player_finds() -> None:
         {"id": "a", **GAME, "actions": ["c3", "d4"], "simulations": 60, "want": ["policy"]}
     )
     assert engine.end() == []
-    player = new_player(MNK, "none")
+    player = new_player(MNK, "none", threats=0)
     player.play("c3")
     player.play("d4")
     result = player.think(Limit(simulations=60))
@@ -57,6 +57,21 @@ def test_an_answer_is_what_a_player_finds() -> None:
         assert move["line"] == line
     assert [move["order"] for move in answer["moves"]] == list(range(len(found)))
     assert answer["moves"][0]["action"] == player.position.action_name(result.action)
+
+
+def test_threats_where_they_are_wanted() -> None:
+    rules = RuleSet.preset("gomoku", size=11)
+    engine = Analysing([(rules, "none")])
+    query = {"id": "a", "game": "gomoku", "rules": {"size": 11}, "want": ["threats"]}
+    three = {"black": ["e6", "f6", "g6"], "white": ["a1", "k11"]}
+    won = engine.ask({**query, "setup": {**three, "to_play": "black"}})["threats"]
+    assert won["plies"] == 3
+    assert len(won["win"]) == 3
+    assert won["win"][0] in ("d6", "h6")
+    left = engine.ask({**query, "setup": {**three, "to_play": "white"}})["threats"]
+    assert {"d6", "h6"} <= set(left["defences"]) < {f"{c}{r}" for c in "cdhi" for r in (5, 6, 7)}
+    assert engine.ask(query)["threats"] == {}
+    engine.end()
 
 
 def test_lines_can_be_played() -> None:

@@ -46,12 +46,12 @@ def test_every_key_of_an_answer_is_described() -> None:
     setup = {"black": ["c4", "d3", "e4", "d5"], "white": ["a1", "b1", "c1", "d1"]}
     answer = engine.ask({
         "id": "x", "game": "renju", "rules": {"size": 7}, "setup": {**setup, "to_play": "black"},
-        "want": ["legal", "board", "policy"], "simulations": 20,
+        "want": ["legal", "board", "policy", "threats"], "simulations": 20,
     })  # fmt: skip
     engine.end()
     assert {"forbidden", "fives", "policy", "legal", "board"} <= set(answer)
     move_keys = {key for move in answer["moves"] for key in move}
-    for key in [*answer, *answer["root"], *move_keys]:
+    for key in [*answer, *answer["root"], *answer["threats"], *move_keys]:
         assert f"`{key}`" in PAGE, key
 
 

@@ -93,7 +93,12 @@ def test_each_is_searched_as_if_it_were_alone() -> None:
         assert result is not None
         rules = position.rules
         alone = Player(
-            HashEvaluator(), SearchConfig(), position, height=rules.height, width=rules.width
+            HashEvaluator(),
+            SearchConfig(),
+            position,
+            height=rules.height,
+            width=rules.width,
+            threats=0,
         )
         expected = alone.think(Limit(simulations=150))
         assert result.visits.tolist() == expected.visits.tolist()

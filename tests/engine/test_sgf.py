@@ -9,7 +9,8 @@ import pytest
 from sgfmill import boards, sgf, sgf_grammar
 
 from engine import OPENINGS, PRESETS, Position, RuleSet
-from engine.sgf import FORMAT, PROPERTY, SgfError, SgfGame, from_sgf, to_sgf
+from engine.sgf import FORMAT, Line, Remark, SgfError, SgfGame, from_sgf, to_sgf
+from engine.sgf_nodes import PROPERTY
 
 # Every opening fits on 9x9.
 SMALL: dict[str, dict[str, Any]] = {
@@ -222,6 +223,25 @@ def test_a_foreign_game_of_gomoku() -> None:
     assert renju.position.rules == RuleSet.preset("renju", pass_after=8)
 
 
+def test_a_foreign_game_in_letters_and_numbers() -> None:
+    game = read_one("(;GM[4]SZ[15]AB[a1][B15]AW[cc]PL[W];W[h8];B[o10];W[O1])")
+    names = [game.position.action_name(action) for action in game.position.actions]
+    assert names == ["h8", "o10", "o1"]
+    assert {"a1", "b15", "c13"} <= {
+        game.position.action_name(point)
+        for point, stone in enumerate(game.position.board.ravel())
+        if stone
+    }
+    for text, message in (
+        ("(;GM[4]SZ[15];B[h16])", "off the board"),
+        ("(;GM[4]SZ[15];B[h0])", "off the board"),
+        ("(;GM[4]SZ[15];B[p1])", "off the board"),
+        ("(;GM[4]SZ[15];B[8,8])", "neither two letters nor a letter and a number"),
+    ):
+        with pytest.raises(SgfError, match=message):
+            from_sgf(text)
+
+
 def test_a_foreign_game_with_captures_passes_and_a_set_up() -> None:
     text = """(;GM[1]FF[4]SZ[9:7]RU[Irensei line_length=5 gutter=1];AB[aa:ba][ac]AW[ab]AE[ii]
     ;W[ca];B[bb];W[];B[tt])"""
@@ -274,7 +294,7 @@ def test_white_may_begin() -> None:
         ("(;GM[4]SZ[9];B[aa]W[bb])", "node 1: more than one move"),
         ("(;GM[4]SZ[9];B[aa][bb])", "node 1: more than one move"),
         ("(;GM[4]SZ[9];B[aj])", "node 1: a point off the board of 9x9"),
-        ("(;GM[4]SZ[9];B[a1])", "node 1: 'a1' is no point"),
+        ("(;GM[4]SZ[9];B[1a])", "node 1: '1a' is no point"),
         ("(;GM[4]SZ[9];B[abc])", "node 1: 'abc' is no point"),
         ("(;GM[4]SZ[9];B[])", r"^move 1 \(black pass\): not-in-this-phase$"),
         ("(;GM[4]SZ[9]AB[aa]AW[aa];B[bb])", "node 0: two stones on one point"),
@@ -395,3 +415,129 @@ def test_a_cut_or_changed_file_is_read_or_refused_and_nothing_else() -> None:
             from_sgf(bytes(damaged))
         except SgfError as error:
             assert re.fullmatch(r"[^\n]{1,300}", str(error))
+
+
+# -- remarks -------------------------------------------------------------------------------------
+
+
+def random_remarks(
+    start: Position, actions: list[str], chance: random.Random, depth: int = 0
+) -> dict[int, Remark]:
+    """About some of the positions of a line, with variations that are no worse."""
+    found, again = {}, start.copy()
+    for ply in range(len(actions) + 1):
+        if ply:
+            again.play(actions[ply - 1])
+        lines = []
+        while depth < 2 and again.outcome is None and chance.random() < 0.3:
+            other = play_on(again.copy(), chance, chance.randint(1, 4))
+            names = [again.action_name(action) for action in other.actions[again.ply :]]
+            said = random_remarks(again, names, chance, depth + 1)
+            said.pop(0, None)  # that is the position before the variation
+            lines.append(Line(actions=tuple(names), remarks=said))
+        if lines or chance.random() < 0.5:
+            comment = chance.choice(["", "a\nb", "c]d\\e", "棋: (;B[aa])"])
+            value = chance.choice([None, 0.25, -1.0, 1.0])
+            remark = Remark(comment=comment, value=value, lines=tuple(lines))
+            if remark != Remark():
+                found[ply] = remark
+    return found
+
+
+@pytest.mark.parametrize(("game", "opening"), GAMES)
+def test_remarks_come_back(game: str, opening: str) -> None:
+    chance = random.Random(f"remarks {game} {opening}")
+    start = Position(small(game), opening)
+    position = play_on(start.copy(), chance, 30)
+    names = [position.action_name(action) for action in position.actions]
+    remarks = random_remarks(start, names, chance)
+    text = to_sgf(position, remarks=remarks)
+    found = read_one(text)
+    assert_same(position, found.position)
+    assert found.remarks == remarks
+    assert read_one(text.encode()).remarks == remarks
+    # The main line is what it was without them.
+    (tree,) = sgf_grammar.parse_sgf_collection(text.encode())
+    (bare,) = sgf_grammar.parse_sgf_collection(to_sgf(position).encode())
+    moves = [
+        [(key, node[key]) for key in ("B", "W", "AB", "AW") if key in node]
+        for node in sgf_grammar.main_sequence_iter(tree)
+    ]
+    plain = [
+        [(key, node[key]) for key in ("B", "W", "AB", "AW") if key in node]
+        for node in sgf_grammar.main_sequence_iter(bare)
+    ]
+    assert [node for node in moves if node] == [node for node in plain if node]
+
+
+def test_other_programs_see_values_comments_and_variations() -> None:
+    position = Position(RuleSet.preset("gomoku", size=9))
+    for action in ("e5", "d5"):
+        position.play(action)
+    line = Line(actions=("d6", "e6"), remarks={1: Remark(comment="better", value=0.5)})
+    text = to_sgf(position, remarks={1: Remark(value=-0.25, comment="so so", lines=(line,))})
+    assert "B[ee]C[so so]V[-0.25]" in text
+    assert re.search(r"\(;W\[de\]\)\s*\(;C\[better\]", text)
+    assert re.search(r"V\[0.5\]W\[dd\];B\[ed\]\)", text)
+
+
+def test_a_variation_at_the_end_is_not_taken_for_the_game() -> None:
+    position = Position(RuleSet.preset("gomoku", size=9))
+    position.play("e5")
+    remarks = {1: Remark(lines=(Line(actions=("a1",)),))}
+    found = read_one(to_sgf(position, remarks=remarks))
+    assert found.position.actions == position.actions
+    assert found.remarks == remarks
+
+
+def test_foreign_comments_and_variations() -> None:
+    game = read_one(
+        "(;GM[4]SZ[9]CA[UTF-8]C[start];B[ee]C[good \\] move](;W[ed]V[-0.5];B[dd])"
+        "(;W[fd]C[or];B[gc](;W[aa])(;W[bb]V[3.5])))"
+    )
+    names = [game.position.action_name(action) for action in game.position.actions]
+    assert names == ["e5", "e6", "d6"]
+    inner = Line(actions=("b8",))
+    line = Line(
+        actions=("f6", "g7", "a9"),
+        remarks={1: Remark(comment="or"), 2: Remark(lines=(inner,))},
+    )
+    assert game.remarks == {
+        0: Remark(comment="start"),
+        1: Remark(comment="good ] move", lines=(line,)),
+        2: Remark(value=-0.5),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(;GM[4]SZ[9];B[ee](;W[ed])(;W[ee]))", "a variation after 1 actions: move 1 .*occupied"),
+        ("(;GM[4]SZ[9];B[ee](;W[ed])(;B[aa]))", "a variation after 1 actions: .*white is to place"),
+        ("(;GM[4]SZ[9];B[ee](;W[ed])(;C[x]))", "a variation after 1 actions: without a move"),
+        ("(;GM[4]SZ[9];B[ee](;W[ed])(;NARABE[1\\]]W[aa]))", "NARABE: not JSON"),
+        ('(;GM[4]SZ[9];B[ee](;W[ed])(;NARABE[{"actions":[1\\]}]W[aa]))', "not a list of names"),
+        ('(;GM[4]SZ[9];B[ee](;W[ed])(;NARABE[{"actions":["a1"\\]}]W[aa];B[bb]))', "more moves"),
+        ('(;GM[4]SZ[9];B[ee];NARABE[{"ply":7}])', "ply: 7 is none of 1 to 1"),
+        ("(;GM[4]SZ[9]" + 70 * "(;B[aa])(;B[bb];W[cc];B[dd];W[ee]" + 71 * ")", "nested|occupied"),
+    ],
+)
+def test_remarks_that_cannot_be_read_are_refused(text: str, message: str) -> None:
+    with pytest.raises(SgfError, match=message):
+        from_sgf(text)
+
+
+def test_deep_nesting_is_refused() -> None:
+    text = "(;GM[4]SZ[25]" + "".join(
+        f"(;C[x])(;{'BW'[n % 2]}[{chr(97 + n % 25)}{chr(97 + n // 25)}]" for n in range(100)
+    )
+    with pytest.raises(SgfError, match="nested more than"):
+        from_sgf(text + 101 * ")")
+
+
+def test_remarks_that_do_not_fit_are_not_written() -> None:
+    position = Position(RuleSet.preset("gomoku", size=9))
+    with pytest.raises(SgfError, match="ply 3"):
+        to_sgf(position, remarks={3: Remark(comment="x")})
+    with pytest.raises(SgfError, match="a variation at ply 0: z9"):
+        to_sgf(position, remarks={0: Remark(lines=(Line(actions=("z9",)),))})

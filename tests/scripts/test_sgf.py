@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine import Position, RuleSet
+from engine.sgf import from_sgf
 from scripts.sgf import main
 from selfplay.records import GameRecord, RecordLog
 
@@ -145,3 +146,36 @@ def test_a_rule_is_a_name_and_a_value(capfd: pytest.CaptureFixture[str]) -> None
         main(["read", "x.sgf", "--game", "gomoku", "--rule", "size"])
     assert ended.value.code == 2
     assert "'size' is not NAME=VALUE" in capfd.readouterr().err
+
+
+def test_a_bot_s_thoughts_come_along(
+    exported_bot: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    rules = RuleSet.preset("gomoku", size=6, line_length=4)
+    position = Position(rules, "swap-2")
+    for action in ("a1", "b2", "c3", "more", "d4", "e5", "black", "b1"):
+        position.play(action)
+    game = GameRecord(
+        game="gomoku", rules=rules, opening="swap-2", seats={"A": "a", "B": "b"}, versions=[],
+        actions=[position.action_name(action) for action in position.actions],
+        result={"winner_seat": "A", "winner_colour": position.colour_of("A"), "reason": "resign"},
+        seed={"run": 0, "game": 1},
+    )  # fmt: skip
+    RecordLog(tmp_path / "records").append([game])
+    text = output(capfdbinary, "write", tmp_path, "--bot", exported_bot, "--simulations", "20")
+    (found,) = from_sgf(text)
+    assert list(found.remarks) == list(range(9)), "choices and the last position too"
+    for remark in found.remarks.values():
+        assert remark.value is not None
+        assert -1 <= remark.value <= 1
+        assert "Black expects" in remark.comment
+    (tmp_path / "games.sgf").write_bytes(text)
+    assert output(capfdbinary, "read", tmp_path / "games.sgf").decode() == game.to_line() + "\n"
+
+
+def test_a_bot_reviews_its_own_games_only(
+    exported_bot: Path, run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    message = error(capfd, "write", run, "--bot", exported_bot)
+    assert "larger than" in message or "not " in message
+    assert "no such bot" in error(capfd, "write", run, "--bot", run / "none")

@@ -1,0 +1,86 @@
+"""Looking for wins by threats before a search: one's own, and those to be defended against."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from bots.tree import WinReading
+from engine import Position
+from engine.roots import UNPROVEN
+from engine.search import SearchResult
+from engine.threats import ThreatSearch, Win
+
+#: Share of the time to a search's end that looking takes, at most.
+SHARE = 0.25
+
+
+class LookOut:
+    """Knows of the last position that it looked at who wins there by threats."""
+
+    def __init__(self, nodes: int) -> None:
+        """`nodes` positions are made at most for either question; 0: it sees nothing."""
+        self._nodes = nodes
+        self._search: ThreatSearch | None = None
+        self._seen: tuple[object, ...] = ()
+        self._position: Position | None = None
+        #: The win of the seat to act, if one was found.
+        self.win: Win | None = None
+        #: The actions after which the other seat wins, where it threatens to.
+        self.losses: Mapping[int, Win] = {}
+
+    def look(self, position: Position, until: float | None, *, on: bool = True) -> None:
+        """Look at a position, if `on`; it takes `SHARE` of the time until then at most.
+
+        What was seen before is remembered while the game stands where it did.
+        """
+        seen = (on, position.rules, position.opening, position.key, tuple(position.actions))
+        if seen == self._seen:
+            return
+        self._seen, self._position = seen, position.copy()
+        self.win, self.losses = None, {}
+        if until is not None:
+            now = time.monotonic()
+            until = now + SHARE * (until - now)
+            if until <= now:
+                return
+        if self._nodes and on:
+            self._look(position, until)
+
+    def _look(self, position: Position, until: float | None) -> None:
+        game = (position.rules, position.opening)
+        if self._search is None or game != (self._search.rules, self._search.opening):
+            self._search = ThreatSearch(*game)
+        self.win = self._search.win(position, nodes=self._nodes, until=until)
+        if self.win is None:
+            left = self._search.defences(position, nodes=self._nodes, until=until) or {}
+            self.losses = {action: win for action, win in left.items() if win is not None}
+
+    def result(self) -> SearchResult | None:
+        """The win as a search's result; None where none was found."""
+        if self.win is None or self._position is None:
+            return None
+        actions = self._position.legal_actions()
+        chosen = actions == self.win.actions[0]
+        even = np.full(len(actions), 1 / len(actions), np.float32)
+        return SearchResult(
+            actions=actions,
+            visits=np.zeros(len(actions), np.int32),
+            priors=even,
+            q=chosen.astype(np.float32),
+            proofs=np.where(chosen, 1, UNPROVEN).astype(np.int8),
+            policy=chosen.astype(np.float32),
+            value=1.0,
+            network_value=1.0,
+            proven=1,
+            action=self.win.actions[0],
+            simulations=0,
+        )
+
+    def reading(self) -> WinReading | None:
+        """What there is to read of the win that was found."""
+        if self.win is None or self._position is None:
+            return None
+        return WinReading(self._position, self.win)
