@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from bots.web.game import Game, GameError
+from bots.web.game import Game
 from bots.web.messages import MOST_ACTIONS, Record
-from engine import IllegalAction, RuleError
+from engine import Position
 from engine.json_lines import RequestError, parse
 from engine.position import COLOURS, SEATS
 
@@ -90,6 +90,7 @@ def _from_line(line: str) -> Record:
 def _sgf(text: str, index: int | None, game: str | None, opening: str) -> Record:
     try:
         from engine.sgf import SgfError, from_sgf
+        from engine.sgf_nodes import start_of
     except ModuleNotFoundError as error:
         raise FileError("SGF needs the package sgfmill: pip install 'narabe[sgf]'") from error
     if text.count(";") > MOST_NODES:
@@ -122,12 +123,24 @@ def _sgf(text: str, index: int | None, game: str | None, opening: str) -> Record
         for stone, colour in enumerate(COLOURS[1:], start=1):
             points = [point for point, found in enumerate(board.flat) if found == stone]
             kept["setup"][colour] = [position.action_name(point) for point in points]
-    if "values" in found.notes:
-        kept["values"] = found.notes["values"]
+    said = {ply: remark.value for ply, remark in found.remarks.items()}
+    values = [said.get(ply) for ply in range(position.ply + 1)]
+    kept["values"] = _turned(start_of(position), position.actions, values)
     try:
         return msgspec.convert(kept, Record)
     except msgspec.ValidationError as error:
-        raise FileError(f"notes of the game: {error}") from None
+        raise FileError(f"no game for this page: {error}") from None
+
+
+def _turned(start: Position, actions: list[int], values: list[float | None]) -> list[float | None]:
+    """Values of a game's positions for Black, as SGF has them, from those for seat A; or back."""
+    turned: list[float | None] = []
+    for ply, value in enumerate(values):
+        same = start.colour_of("A") == "black"
+        turned.append(value if value is None or same else -value)
+        if ply < len(actions):
+            start.play(actions[ply])
+    return turned
 
 
 def _chosen(games: list[Any], index: int | None) -> Any:
@@ -139,7 +152,7 @@ def _chosen(games: list[Any], index: int | None) -> Any:
 def to_sgf_text(game: Game) -> str:
     """The game as SGF. Raises `FileError` where sgfmill is missing."""
     try:
-        from engine.sgf import SgfError, to_sgf
+        from engine.sgf import Remark, SgfError, to_sgf
     except ModuleNotFoundError as error:
         raise FileError("SGF needs the package sgfmill: pip install 'narabe[sgf]'") from error
     position = game.last()
@@ -150,7 +163,11 @@ def to_sgf_text(game: Game) -> str:
             players=_names(game),
             result=_result(game) if position.outcome is None else None,
             # What bots have thought of the positions, so that the curve comes back.
-            notes={"values": game.values},
+            remarks={
+                ply: Remark(value=value)
+                for ply, value in enumerate(_turned(game.at(0), position.actions, game.values))
+                if value is not None
+            },
         )
     except SgfError as error:
         raise FileError(str(error)) from error
@@ -201,11 +218,3 @@ def _result(game: Game) -> dict[str, str | None] | None:
     seat = game.result.winner_seat
     colour = None if seat is None else game.last().colour_of(seat)
     return {"winner_seat": seat, "winner_colour": colour, "reason": game.result.reason}
-
-
-def open_game(record: Record) -> Game:
-    """A file's game. Raises `FileError` for what the rules do not allow."""
-    try:
-        return Game(record)
-    except (GameError, IllegalAction, RuleError) as error:
-        raise FileError(str(error)) from error
