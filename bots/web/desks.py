@@ -12,6 +12,7 @@ import numpy as np
 from bots.analyst import Analysis, Analyst, Query, Ticket
 from bots.levels import HIGHEST, LEVELS
 from bots.loading import Bot
+from bots.threats import LookOut
 from bots.tree import best_proven
 from engine import Position
 
@@ -22,6 +23,8 @@ MOVE, ANALYSIS, REVIEW = 2, 1, 0
 SLOTS = 16
 #: Evaluations and trees that one bot keeps for boards of one size, in MiB, and so many sizes.
 CACHE_MIB, TREES_MIB, CANVASES = 32, 128, 4
+#: Positions made for wins by threats before a move, at most: all games wait for these milliseconds.
+THREAT_NODES = 20_000
 #: Candidates of a position that are told with their lines.
 CANDIDATES = 12
 
@@ -39,6 +42,7 @@ class Desks:
         self.bots = dict(bots)
         self._analysts: dict[str, Analyst] = {}
         self._random = np.random.default_rng()
+        self._look_out = LookOut(THREAT_NODES)
 
     def check(self, bot: str) -> None:
         """Raise `UnknownBotError` where there is no such bot."""
@@ -84,12 +88,21 @@ class Desks:
         return self._analysts[bot]
 
     def choice(self, analysis: Analysis, level: int) -> int:
-        """The action that a bot of this level plays after its search."""
+        """The action that a bot of this level plays after its search.
+
+        The highest sees wins by threats, its own and the other seat's, beyond its search.
+        """
         result = analysis.result
         assert result is not None
-        if level == HIGHEST and result.proven:
+        if level < HIGHEST:
+            return LEVELS[level].choose(result, 0.0, self._random)
+        if result.proven:
             return best_proven(result, analysis.plies_to_end)
-        return LEVELS[level].choose(result, 0.0, self._random)
+        self._look_out.look(analysis.query.position, None)
+        if self._look_out.win is not None:
+            return self._look_out.win.actions[0]
+        ranked = (int(result.actions[k]) for k in analysis.ranking)
+        return next((a for a in ranked if a not in self._look_out.losses), result.action)
 
     def catalogue(self) -> list[dict[str, Any]]:
         """Each bot's name and the games that it was trained on."""

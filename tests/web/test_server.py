@@ -276,3 +276,22 @@ def test_a_bot_whose_network_is_gone_says_so() -> None:
         assert (view["ply"], view["thinking"]) == (1, False)
         assert "no bot 'x'" in visitor.refused("nudge", bot="x")
         visitor.ask("sit", seats={"B": {}})
+
+
+def test_the_highest_level_sees_wins_by_threats() -> None:
+    """An open three wins, and must be stopped, which 16 simulations of noise do not know."""
+    bot = {"bot": HASHES.name}
+    with serving() as address, visiting(address) as visitor:
+        view = visitor.begin(
+            "gomoku", actions=["h8", "a1", "i8", "a15", "j8", "o1"], seats={"A": bot}
+        )
+        while view["ply"] < 7:
+            view = visitor.hear("view")
+        view = visitor.play(view, "o15")
+        while view["ply"] < 9:
+            view = visitor.hear("view")
+        assert view["result"]["text"] == "Black wins by a line"
+        view = visitor.begin("gomoku", actions=["h8", "a1", "i8", "a15", "j8"], seats={"B": bot})
+        while view["ply"] < 6:
+            view = visitor.hear("view")
+        assert view["record"]["actions"][-1] in ("f8", "g8", "k8", "l8")
