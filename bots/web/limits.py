@@ -10,7 +10,7 @@ import time
 class Limits:
     """The server's bounds. A visitor is an address."""
 
-    #: Games in memory, and those of one visitor; the longest untouched one makes room.
+    #: Games in memory, and those of one visitor; the one that was left first makes room.
     games: int = 500
     games_each: int = 32
     #: Open connections. Each has at most one analysis, one review and one bot's move under way.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 
 from bots.web.desks import Desks
 from bots.web.game import Game, GameError
@@ -28,16 +27,13 @@ class Lounge:
 
     def find(self, id: str) -> Table | None:
         """The table with this id; None where there is none (any more)."""
-        table = self._tables.get(id)
-        if table is not None:
-            table.touched = time.monotonic()
-        return table
+        return self._tables.get(id)
 
     def open(self, record: Record, visitor: str) -> Table:
         """A new table for this visitor. Raises as `Game` does, `GameError` where there is no room.
 
-        Where the visitor, or the server, has its most games, the one that was left alone for the
-        longest is put away: its page has kept it, and takes it up again when it is looked at.
+        Where the visitor, or the server, has its most games, the one that nobody has watched for
+        the longest time is put away. Its page has kept it, and takes it up again when it is shown.
         """
         game = Game(record)
         mine = [table for table in self._tables.values() if table.owner == visitor]
@@ -50,10 +46,10 @@ class Lounge:
         return table
 
     def _put_away(self, tables: list[Table], otherwise: str) -> None:
-        """Drop the longest untouched table that nobody watches. Raises `GameError` without one."""
+        """Drop the table that was left first. Raises `GameError` where all are watched."""
         idle = [table for table in tables if not table.watchers]
         if not idle:
             raise GameError(otherwise)
-        oldest = min(idle, key=lambda table: table.touched)
+        oldest = min(idle, key=lambda table: table.left_at)
         oldest.close()
         del self._tables[oldest.id]

@@ -172,9 +172,6 @@ class Session:
     def _seen(self) -> Table:
         if self._table is None:
             raise GameError("no game is open; begin one first")
-        # It may have been put away for others meanwhile.
-        if self._lounge.find(self._table.id) is None:
-            raise GameError("this game was put away; open it again")
         return self._table
 
     def _sit_at(self, table: Table) -> None:

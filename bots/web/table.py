@@ -31,7 +31,8 @@ class Table:
     def __init__(self, id: str, game: Game, owner: str, desks: Desks, limits: Limits) -> None:
         self.id, self.game, self.owner = id, game, owner
         self.watchers = set[Watcher]()
-        self.touched = time.monotonic()
+        #: When the last watcher left (`time.monotonic()`), or the table was made.
+        self.left_at = time.monotonic()
         self._desks, self._limits = desks, limits
         self._search: Ticket | None = None
         self._later: asyncio.TimerHandle | None = None
@@ -51,6 +52,7 @@ class Table:
         """Somebody is gone; bots rest when nobody is left."""
         self.watchers.discard(watcher)
         if not self.watchers:
+            self.left_at = time.monotonic()
             self.close()
 
     def close(self) -> None:

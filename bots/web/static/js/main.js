@@ -13,6 +13,7 @@ import { NewGame } from "./setup.js";
 let view = null;
 let proposed = null;
 let spoken = "";
+let begunAnew = false;
 
 const send = (message) => connection.send(message);
 
@@ -63,7 +64,8 @@ const hearers = {
       }
     }
     // What was kept here, or came with a link, cannot be played: begin with something else.
-    if (!view) send({ type: "begin", record: newGame.record() });
+    if (!view && !begunAnew) send({ type: "begin", record: newGame.record() });
+    begunAnew = true;
     say(find("error"), text);
   },
 };
