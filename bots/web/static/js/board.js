@@ -259,7 +259,11 @@ export class Board {
 
   #barred(point) {
     const [x, y] = this.#place(point);
-    return draw("path", { d: `M${x - 0.2} ${y}a.2 .2 0 1 0 .4 0a.2 .2 0 1 0 -.4 0M${x - 0.14} ${y + 0.14}l.28 -.28`, class: "barred" });
+    const [ring, bar] = ["a.2 .2 0 1 0 .4 0a.2 .2 0 1 0 -.4 0", "l.28 -.28"];
+    return draw("path", {
+      d: `M${x - 0.2} ${y}${ring}M${x - 0.14} ${y + 0.14}${bar}`,
+      class: "barred",
+    });
   }
 
   #hollow(point) {
@@ -395,6 +399,3 @@ export class Board {
 }
 
 const short = (visits) => (visits < 1000 ? String(visits) : `${(visits / 1000).toFixed(1)}k`);
-
-export const newBoard = (handlers) =>
-  new Board(document.getElementById("board"), document.getElementById("tip"), handlers);

@@ -196,7 +196,11 @@ function showMoves() {
       `${shown}${mark}`,
       make("span", { class: "unseen" }, ` by ${seat}, ${effect === "place" ? colour : effect}`),
     );
-    if (analysis.isMistake(index)) button.append(make("span", { class: "mistake" }, "▲"), make("span", { class: "unseen" }, "mistake"));
+    if (analysis.isMistake(index))
+      button.append(
+        make("span", { class: "mistake", "aria-hidden": "true" }, "▲"),
+        make("span", { class: "unseen" }, "mistake"),
+      );
     return make("li", {}, button);
   });
   list.replaceChildren(...items);

@@ -58,11 +58,14 @@ export class NewGame {
 
   #sayTrained() {
     const { game, width, height } = this.form.elements;
+    const knows = (bot) => bot.games.some(({ rules }) =>
+      rules.name === game.value &&
+      rules.width >= Number(width?.value) && rules.height >= Number(height?.value));
     const untrained = Object.values(this.seats.read())
       .map((seat) => this.#catalogue.bots.find((bot) => bot.name === seat.bot))
-      .filter((bot) => bot && !bot.games.some(({ rules }) =>
-        rules.name === game.value && rules.width >= Number(width?.value) && rules.height >= Number(height?.value)));
-    say(find("trained"), untrained.length ? `${untrained[0].name} was not trained on this game or board; it plays it as well as it can.` : "");
+      .find((bot) => bot && !knows(bot));
+    say(find("trained"), untrained
+      ? `${untrained.name} was not trained on this game or board; it plays it as well as it can.` : "");
   }
 
   #chooseGame(rules = this.#rules) {
@@ -89,7 +92,9 @@ export class NewGame {
           make("option", { value: each.value, selected: each.value === value }, each.label)),
       ));
     }
-    const input = make("input", { type: "number", name: field.name, min: field.low, max: field.high, value, required: true });
+    const input = make("input", {
+      type: "number", name: field.name, min: field.low, max: field.high, value, required: true,
+    });
     if (field.name === "line_length") input.removeAttribute("max");
     input.addEventListener("change", () => this.#sayTrained());
     return make("label", {}, `${field.label} `, input);
