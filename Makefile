@@ -62,7 +62,7 @@ $(BIN)/python:
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install -q -c constraints.txt torch==2.13.0
 	$(PIP) install -q -c constraints.txt setuptools cython
-	$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[train,dev]'
+	$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[train,web,dev]'
 	touch $@
 
 .build/extensions: setup.py $(EXTENSION_SOURCES) $(VENV)/.installed

@@ -11,7 +11,7 @@ import numpy as np
 from bots.clock import Clock, moves_to_go
 from bots.levels import Level, find_level
 from bots.threats import LookOut
-from bots.tree import SLICE, Reading, Tree, is_settled, read
+from bots.tree import SLICE, Reading, Tree, best_proven, is_settled, read
 from engine import Ply, Position
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig, SearchResult, TreeNode, choose
@@ -250,15 +250,7 @@ class Player:
         if not result.proven or not self._may_read(limit):
             return result.action
         reading = self.read()
-        lengths = reading.plies_to_end() if reading else {}
-        known = [
-            (-result.proven * lengths[action], visits, -action)
-            for action, visits, proof in zip(
-                result.actions.tolist(), result.visits.tolist(), result.proofs, strict=True
-            )
-            if proof == result.proven and action in lengths
-        ]
-        return -max(known)[2] if known else result.action
+        return best_proven(result, reading.plies_to_end() if reading else {})
 
     def _may_read(self, limit: Limit) -> bool:
         """Whether there is time to read the tree."""

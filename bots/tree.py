@@ -162,6 +162,21 @@ def ranking(result: SearchResult) -> list[int]:
     return order
 
 
+def best_proven(result: SearchResult, lengths: dict[int, int]) -> int:
+    """The action that wins the quickest, or loses the slowest, of those that are proven.
+
+    `lengths` are `Reading.plies_to_end`. Where nothing is won or lost: the best action.
+    """
+    known = [
+        (-result.proven * lengths[action], visits, -action)
+        for action, visits, proof in zip(
+            result.actions.tolist(), result.visits.tolist(), result.proofs, strict=True
+        )
+        if result.proven and proof == result.proven and action in lengths
+    ]
+    return -max(known)[2] if known else result.action
+
+
 class WinReading(Reading):
     """What there is to read of a win by threats, for which no tree was grown."""
 

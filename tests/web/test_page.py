@@ -1,0 +1,514 @@
+"""Whole games on the page, by mouse, in headless Chromium."""
+
+import base64
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from engine import OPENINGS, PRESETS, Position, RuleSet
+from tests.web.browser import Page
+from tests.web.served import serving
+
+BOT = "testing-v000003"
+
+TIC_TAC_TOE = {"width": "3", "height": "3", "line_length": "3"}
+
+#: A game, its opening and rules, the actions, and the line that ends it.
+GAMES = {
+    "irensei, with a capture": (
+        ("irensei", "none", {"width": "9", "height": "9", "line_length": "5", "gutter": "1"}),
+        "c3 a1 a2 h8 b1 h7 d4 h6 e5 h2 f6 b8 g7",
+        "c3 d4 e5 f6 g7",
+    ),
+    "connect-go, with a switch": (
+        ("connect-go", "none", {"width": "9", "height": "9"}),
+        "b1 a1 a2 i9 c1 i8 d1 i7 e1",
+        "a1 b1 c1 d1 e1",
+    ),
+    "renju, soosorv-8": (
+        ("renju", "soosorv", {}),
+        "h8 h9 i10 white g9 5 white i9 i8 g8 g7 j9 g7 i7 g8 o1 i8 o3 j8 o5 k8",
+        "g8 h8 i8 j8 k8",
+    ),
+    "gomoku, swap-2": (
+        ("gomoku", "swap-2", {}),
+        "h8 g9 k6 more f11 j10 black a1 i8 a3 j8 a5 k8 a7 l8",
+        "h8 i8 j8 k8 l8",
+    ),
+    "gomoku-standard": (
+        ("gomoku-standard", "none", {}),
+        "h8 a1 i9 a3 j10 a5 k11 a7 l12",
+        "h8 i9 j10 k11 l12",
+    ),
+    "caro": (("caro", "none", {}), "h8 g8 i8 a3 j8 a5 k8 a7 l8", "h8 i8 j8 k8 l8"),
+    "mnk": (("mnk", "none", TIC_TAC_TOE), "b2 a1 a2 c1 c2", "a2 b2 c2"),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_whole_game(page: Page, name: str) -> None:
+    (game, opening, rules), actions, line = GAMES[name]
+    page.new_game(game, opening, **rules)
+    expected = Position(
+        RuleSet.preset(game, **{field: int(value) for field, value in rules.items()}), opening
+    )
+    for action in actions.split():
+        page.act(action)
+        expected.play(action)
+        shown = {
+            expected.action_name(point): ("", "black", "white")[stone]
+            for point, stone in enumerate(expected.board.flat)
+            if stone
+        }
+        assert page.stones == shown, action
+    outcome = expected.outcome
+    assert outcome is not None
+    assert page.text("prompt") == "Black wins by a line"
+    assert f"{outcome.winner_seat}" == page.find(".seat:has(.won) .hint").text[0]
+    assert len(page.all("#board .winning")) == len(line.split())
+    in_line = [
+        cell.get_attribute("data-point")
+        for cell in page.all('#board [aria-label*="in the winning line"]')
+    ]
+    assert sorted(str(point) for point in in_line) == line.split()
+
+
+def test_a_game_against_the_bot(page: Page) -> None:
+    """The first game offered is the bot's own, with a person at seat A."""
+    assert page.text("title") == "Line game (m, n, k) 5×4, 4 in a row"
+    while page.text("prompt") == "Black to move":
+        before = page.ply
+        free = next(
+            cell.get_attribute("data-point")
+            for cell in page.all("#board .cell.playable")
+            if cell.get_attribute("data-point")
+        )
+        page.act(str(free))
+        page.wait(
+            lambda before=before: page.ply >= before + 2 or page.all("#prompt:not(:empty)"),
+            "the bot moves",
+        )
+        page.wait(lambda: "thinking" not in page.text("prompt"), "the bot has moved")
+    stones = page.stones
+    assert abs(list(stones.values()).count("black") - list(stones.values()).count("white")) <= 1
+    assert page.find("html").get_attribute("data-phase") == "over"
+
+
+def test_two_bots_play_while_somebody_watches(page: Page) -> None:
+    page.new_game("mnk", **TIC_TAC_TOE, seat_A=BOT, seat_B=BOT)
+    page.wait(lambda: page.find("html").get_attribute("data-phase") == "over", "the end")
+    assert page.ply >= 5
+
+
+def test_a_reload_in_the_middle(page: Page) -> None:
+    page.new_game("gomoku", "swap-2")
+    page.act("h8 g9 k6 more f11")
+    game, stones = page.game, page.stones
+    page.visit(page.browser.current_url, afresh=False)
+    assert (page.game, page.ply, page.stones) == (game, 5, stones)
+    page.act("j10 black")
+    page.click("#back")
+    page.wait(lambda: page.ply == 6)
+    page.visit(page.browser.current_url, afresh=False)
+    assert page.ply == 6
+    assert page.choices == ["black", "white"]
+    page.click("#last")
+    page.wait(lambda: page.ply == 7)
+
+
+def test_sgf_is_saved_and_opened_again(page: Page, downloads: Path) -> None:
+    page.new_game("renju", "soosorv")
+    page.act("h8 h9 i10 white g9 2 white i9 g7 g7 i7")
+    stones, before = page.stones, page.game
+    page.click("#save")
+    page.click("#save-sgf")
+    file = downloads / "renju.sgf"
+    page.wait(file.exists, "the file is there")
+    assert "soosorv-8" in file.read_text()
+    page.new_game("mnk")
+    page.click("#open")
+    page.find("#file").send_keys(str(file))
+    page.wait(lambda: page.text("title") == "Renju 15×15, 5 in a row, soosorv-8")
+    assert page.game != before
+    assert (page.ply, page.stones) == (11, stones)
+    page.act("g8")
+    page.click("#save")
+    page.click("#save-record")
+    record = downloads / "renju.jsonl"
+    page.wait(record.exists, "the record is there")
+    assert json.loads(record.read_text())["actions"][-1] == "g8"
+    page.click("#open")
+    page.find("#pasted").send_keys(record.read_text())
+    page.click("#load")
+    page.wait(lambda: page.ply == 12 and not page.find("#open-dialog").is_displayed())
+
+
+def test_what_cannot_be_opened_says_why(page: Page) -> None:
+    page.click("#open")
+    page.find("#pasted").send_keys("(;GM[1]SZ[19];B[aa])")
+    page.click("#load")
+    page.wait(lambda: "do not say which game" in page.text("open-error"))
+    page.script("document.querySelector('#open-dialog details').open = true")
+    page.choose("#file-game", "irensei")
+    page.click("#load")
+    page.wait(lambda: page.text("title") == "Irensei 19×19, 7 in a row")
+    assert page.stones == {"a19": "black"}
+
+
+def test_a_link_holds_the_game(page: Page, address: str) -> None:
+    page.new_game("irensei", "swap-1st", width="9", height="9", line_length="5", gutter="1")
+    page.act("e5 white d4 f6")
+    page.click("#back")
+    page.wait(lambda: page.ply == 3)
+    page.click("#share")
+    link = page.find("#link").get_attribute("value") or ""
+    assert link.startswith(f"http://{address}/#game=")
+    page.browser.get("about:blank")
+    page.visit(link)
+    assert page.text("title") == "Irensei 9×9, 5 in a row, swap-1st"
+    assert page.stones == {"e5": "black", "d4": "white"}
+
+
+def test_links_that_cannot_be_opened_say_why(page: Page, address: str) -> None:
+    def link(record: object) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(record).encode()).decode().rstrip("=")
+        return f"http://{address}/#game={text}"
+
+    for url, why in [
+        (link({"game": "chess"}), "game: 'chess' is not one of"),
+        (link({"game": "mnk", "actions": ["b2", "b2"]}), "b2: occupied"),
+        (link([[[]]]), "Expected `object`"),
+        (f"http://{address}/#table=nobody", "no longer there"),
+        (f"http://{address}/#game=%%%", ""),
+    ]:
+        page.browser.get("about:blank")
+        page.visit(url, afresh=False)
+        page.script("localStorage.clear(); sessionStorage.clear()")
+        assert why in page.text("error"), url
+        assert page.ply == 0
+
+
+def test_names_of_strangers_are_text(page: Page) -> None:
+    evil = "<img src=x onerror='document.title=1'><b>x</b>"
+    page.click("#open")
+    page.find("#pasted").send_keys(f"(;GM[4]SZ[15]GN[{evil}]PB[{evil}];B[hh])")
+    page.click("#load")
+    page.wait(lambda: page.ply == 1)
+    assert page.find(".seat .who").text == evil
+    assert not page.all(".seat img, .seat b")
+
+
+def test_the_curve_comes_back_with_the_file(page: Page, downloads: Path) -> None:
+    page.new_game("mnk", width="5", height="4", line_length="4")
+    page.act("a1 b2 c3")
+    page.click("#review")
+    page.wait(lambda: page.all("#mistakes h3"))
+    curve = page.find("#graph .graph-line").get_attribute("d")
+    page.click("#save")
+    page.click("#save-sgf")
+    page.wait((downloads / "mnk.sgf").exists)
+    page.new_game("mnk")
+    assert not page.find("#graph").is_displayed()
+    page.click("#open")
+    page.find("#file").send_keys(str(downloads / "mnk.sgf"))
+    page.wait(lambda: page.ply == 3)
+    assert page.find("#graph .graph-line").get_attribute("d") == curve
+
+
+def test_analysis_shows(page: Page) -> None:
+    page.click("#analyse")
+    page.wait(lambda: page.all("#board rect.heat.best"), "the heat map")
+    page.wait(lambda: "300 simulations" in page.text("summary"), "the end of the analysis")
+    assert not page.text("summary").endswith("…")
+    rows = page.all("#candidates tbody tr")
+    assert len(rows) == 6
+    assert len(page.all("#board rect.heat")) == 12
+    first = rows[0].text.split()
+    page.hover(rows[0])
+    page.wait(lambda: page.all("#board .layer-line .variation"), "the best line on the board")
+    shown = [text.text for text in page.all("#board .layer-line .number")]
+    assert shown == [str(k + 1) for k in range(len(shown))]
+    assert len(shown) == len(first) - 3
+    # On the board, too.
+    page.hover(page.find("#analysis-title"))
+    page.wait(lambda: not page.all("#board .layer-line .variation"))
+    page.hover(page.point(first[0]))
+    page.wait(lambda: len(page.all("#board .layer-line .variation")) == len(shown))
+    page.click("#analyse")
+    page.wait(lambda: not page.all("#board rect.heat"))
+
+
+def test_the_graph_and_the_review(page: Page) -> None:
+    page.new_game("mnk", width="5", height="4", line_length="4")
+    # White does not stop three in a row, open at both ends.
+    page.act("b2 a4 c2 b4 d2 e4 a2")
+    assert page.text("prompt") == "Black wins by a line"
+    page.click("#review")
+    page.wait(lambda: page.all("#mistakes h3"), "the review")
+    mistakes = [button.text for button in page.all("#mistakes button")]
+    assert any(mistake.startswith("Move ") for mistake in mistakes), mistakes
+    assert len(page.all("#graph .graph-mistake")) == len(mistakes)
+    assert len(page.all("#moves .mistake")) == len(mistakes)
+    page.find("#mistakes button").click()
+    ply = page.wait(lambda: page.ply < 7 and page.ply)
+    assert f"Move {ply + 1}," in mistakes[0]
+    graph = page.find("#graph svg")
+    page.hover(graph)
+    graph.click()  # in the middle
+    page.wait(lambda: page.ply in (3, 4))
+    graph.send_keys(Keys.END)
+    page.wait(lambda: page.ply == 7)
+
+
+def test_undo_redo_pass_resign(page: Page) -> None:
+    page.new_game("irensei", width="9", height="9", line_length="5", gutter="1")
+    page.act("e5 pass d4")
+    page.click("#undo")
+    page.wait(lambda: page.ply == 2)
+    page.click("#undo")
+    page.wait(lambda: page.ply == 1)
+    page.click("#redo")
+    page.wait(lambda: page.ply == 2)
+    page.act("c3")
+    assert page.find("#redo").get_attribute("disabled")
+    page.click("#resign")
+    page.click("#resigned")
+    page.wait(lambda: page.text("prompt") == "Black wins by resignation")
+    page.new_game("irensei", width="9", height="9", line_length="5", gutter="1")
+    page.act("pass pass")
+    assert page.text("prompt") == "Draw by two passes"
+
+
+def test_undo_goes_back_to_the_persons_turn(page: Page) -> None:
+    page.act("a1")
+    page.wait(lambda: page.ply == 2)
+    page.click("#undo")
+    page.wait(lambda: page.ply == 0)
+    page.act("c3")
+    page.wait(lambda: page.ply == 2)
+    assert page.stones["c3"] == "black"
+
+
+def test_forbidden_and_illegal_points_say_why(page: Page) -> None:
+    page.new_game("renju")
+    # h8 would make two threes.
+    page.act("f8 a1 g8 a3 h9 a5 h10 a7")
+    assert page.all("#board .foul")
+    page.hover(page.point("h8"))
+    assert page.text("tip") == "h8: forbidden to Black: double-three"
+    assert page.find("#tip").is_displayed()
+    page.click_point("h8")
+    page.wait(lambda: page.text("error") == "h8: forbidden to Black: double-three")
+    assert page.ply == 8
+    page.new_game("renju", forbidden="loss")
+    page.act("f8 a1 g8 a3 h9 a5 h10 a7")
+    page.hover(page.point("h8"))
+    assert "loses at once" in page.text("tip")
+    page.act("h8")
+    assert page.text("prompt") == "White wins by a forbidden move of Black"
+    page.new_game("irensei", width="5", height="5", line_length="4", gutter="0")
+    page.act("a2 e5 b1 e4 pass")
+    page.hover(page.point("a1"))
+    assert page.text("tip") == "a1: would leave its own stones without a liberty"
+    page.new_game("renju", "rif")
+    page.act("h8")
+    page.hover(page.point("a1"))
+    assert page.text("tip") == "a1: the stone must lie in the central 3×3"
+    assert len(page.all("#board .allowed")) == 8
+
+
+def test_by_keyboard_alone(page: Page) -> None:
+    page.new_game("mnk", **TIC_TAC_TOE)
+    page.find("#board .cell[tabindex='0']").send_keys(Keys.ARROW_UP)
+    page.press(Keys.ENTER)
+    page.wait(lambda: page.stones == {"b3": "black"})
+    page.press(Keys.ARROW_LEFT, Keys.SPACE)
+    page.wait(lambda: page.stones == {"b3": "black", "a3": "white"})
+    assert page.text("said") == "White a3. Black to move"
+    focused = page.script("return document.activeElement.ariaLabel")
+    assert focused == "a3, white stone, number 2, last move"
+    page.press(Keys.PAGE_UP)
+    page.wait(lambda: page.ply == 1)
+
+
+def test_players_change_seats_in_the_middle(page: Page) -> None:
+    page.new_game("mnk", width="5", height="4", line_length="4")
+    page.act("a1 b1")
+    page.click("#players")
+    page.choose('#seats-form [name="seat-A"]', BOT)
+    page.click("#sit")
+    page.wait(lambda: page.ply == 3, "the bot takes over")
+    assert "level 10" in page.find(".seat").text
+
+
+def test_the_dark_teal_theme(page: Page) -> None:
+    page.new_game("irensei")
+    page.act("j10 k11")
+    style = (
+        "const element = document.querySelector(arguments[0]);"
+        "return getComputedStyle(element).getPropertyValue(arguments[1])"
+    )
+    for selector, name, value in [
+        ("#board .wood", "fill", "rgb(121, 138, 137)"),
+        ("#board .stone.black", "fill", "rgb(7, 54, 66)"),
+        ("#board .stone.white", "fill", "rgb(238, 232, 213)"),
+        ("#board .region", "stroke", "rgb(38, 139, 210)"),
+        ("#board .region", "stroke-width", "3px"),
+        ("#board .region", "vector-effect", "non-scaling-stroke"),
+        ("#board .region", "fill", "none"),
+        ("#board .last", "stroke", "rgb(203, 75, 22)"),
+    ]:
+        assert page.script(style, selector, name) == value, (selector, name)
+    # One surface, the gutter included; the border runs around the central 15x15.
+    assert len(page.all("#board .wood")) == 1
+    region = page.find("#board .region")
+    assert [region.get_attribute(name) for name in ("x", "y", "width", "height")] == [
+        "1.5",
+        "1.5",
+        "15",
+        "15",
+    ]
+    stars = {
+        (star.get_attribute("cx"), star.get_attribute("cy")) for star in page.all("#board .star")
+    }
+    assert stars == {("9", "9"), ("5", "5"), ("5", "13"), ("13", "5"), ("13", "13")}
+
+
+def test_themes_and_numbers_are_remembered(page: Page) -> None:
+    page.new_game("mnk", **TIC_TAC_TOE)
+    page.act("b2 a1")
+    page.click("#settings")
+    page.choose('#settings-form [name="theme"]', "wood")
+    page.choose('#settings-form [name="scheme"]', "dark")
+    page.click('#settings-form [name="numbers"]')
+    page.close_dialog("settings-dialog")
+    page.visit(page.browser.current_url, afresh=False)
+    assert [text.text for text in page.all("#board .number")] == ["2", "1"]
+    assert page.find("html").get_attribute("data-theme") == "wood"
+    background = "return getComputedStyle(document.body).backgroundColor"
+    assert page.script(background) == "rgb(18, 35, 42)"
+
+
+WATCH_STONES = """
+window.seen = new Set();
+new MutationObserver(() => {
+  for (const stone of document.querySelectorAll("#board .stone")) {
+    const name = getComputedStyle(stone).animationName;
+    if (name !== "none") window.seen.add(name);
+  }
+}).observe(document.getElementById("board"), {subtree: true, childList: true});
+"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_captures_and_switches_are_animated(page: Page, motion: str) -> None:
+    media = {"features": [{"name": "prefers-reduced-motion", "value": motion}]}
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        page.script(WATCH_STONES)
+        page.new_game("irensei", width="9", height="9", line_length="5", gutter="1")
+        page.act("c3 a1 a2 h8 b1")
+        assert "a1" not in page.stones
+        page.new_game("connect-go", width="9", height="9")
+        page.act("b1 a1 a2")
+        assert page.stones["a1"] == "black"
+        seen = set(page.script("return [...window.seen]"))
+        assert seen == ({"arrive", "depart", "turn"} if motion == "no-preference" else set())
+        page.wait(lambda: not page.all("#board .departing"), "captured stones are gone")
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_on_a_phone(page: Page) -> None:
+    """A small touch screen: nothing is cut off, and stones are confirmed by a second tap."""
+    cdp = page.browser.execute_cdp_cmd
+    cdp(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True},
+    )
+    cdp("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        page.visit(page.browser.current_url)
+        page.new_game("renju", "swap")
+        page.click_point("h8")
+        page.wait(lambda: page.text("confirmed") == "Play h8")
+        assert page.stones == {}
+        page.click_point("i8")
+        page.wait(lambda: page.text("confirmed") == "Play i8")
+        page.click("#confirmed")
+        page.wait(lambda: page.stones == {"i8": "black"})
+        page.click_point("h8")
+        page.click_point("h8")
+        page.wait(lambda: page.ply == 2)
+        widths = "return [document.documentElement.scrollWidth, innerWidth]"
+        wide, window = page.script(widths)
+        assert wide <= window == 360
+        for button in page.all(".bar button, .controls button"):
+            assert button.rect["width"] >= 24
+            assert button.rect["height"] >= 36
+    finally:
+        cdp("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        cdp("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_nothing_is_asked_of_other_hosts(page: Page, address: str) -> None:
+    page.new_game("gomoku")
+    page.act("h8")
+    asked = page.script("return performance.getEntriesByType('resource').map((one) => one.name)")
+    assert asked
+    assert {url.split("/")[2] for url in asked} == {address}
+    assert (
+        page.script("return fetch('http://example.com/').then(() => 'open', () => 'shut')")
+        == "shut"
+    )
+    assert any("Content Security Policy" in entry for entry in page.complaints)
+
+
+def test_everything_has_a_name_for_screen_readers(page: Page) -> None:
+    nameless = page.script("""
+        return [...document.querySelectorAll("button, input, select, textarea, [role], dialog")]
+            .filter((it) => !(it.ariaLabel || it.textContent.trim() || it.labels?.length
+                              || it.getAttribute("aria-labelledby")))
+            .filter((it) => !it.closest("[hidden]"))
+            .filter((it) => !["row", "tooltip", "status", "alert"].includes(it.role))
+            .map((it) => it.outerHTML.slice(0, 100))""")
+    assert nameless == []
+    tree = page.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = [node.get("role", {}).get("value") for node in tree]
+    assert roles.count("gridcell") == 20
+    assert "slider" in roles or not page.find("#graph").is_displayed()
+
+
+def test_a_lost_connection_resumes_even_on_another_server(browser: Page) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with serving(port=port) as address:
+        browser.visit(address)
+        browser.new_game("gomoku", "swap-2", seat_A="")
+        browser.act("h8 g9 k6 more")
+        stones = browser.stones
+    browser.wait(lambda: browser.find("#offline").is_displayed(), "the page says that it is alone")
+    with serving(port=port):
+        browser.wait(lambda: not browser.find("#offline").is_displayed(), "the page is back")
+        browser.wait(lambda: browser.choices == [] and browser.ply == 4)
+        assert browser.stones == stones
+        browser.act("f11 j10 white")
+    assert browser.complaints == []
+
+
+def test_every_game_and_opening_can_be_begun(page: Page) -> None:
+    for game, rules in PRESETS.items():
+        page.new_game(game)
+        assert f" {rules.width}×{rules.height}, {rules.line_length} in a row" in page.text("title")
+        assert len(page.all("#board [data-point]")) == rules.points
+    for opening in OPENINGS:
+        page.new_game("renju", re.sub(r"(soosorv|taraguchi)-\d+", r"\1", opening))
+        assert page.text("title").endswith("in a row" if opening == "none" else f", {opening}")
+        marked = len(page.all("#board .allowed"))
+        first = Position(RuleSet.preset("renju"), opening).legal_actions()
+        assert marked == (1 if len(first) == 1 else 0)
