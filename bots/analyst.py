@@ -259,6 +259,7 @@ class Analyst:
                     return None
                 room.end(search)
                 heapq.heappush(self._waiting, search.ticket)
+                self._stir |= search.ticket.is_cancelled
             return heapq.heappop(self._waiting)
 
     def _searches(self) -> Iterator[tuple[_Room, _Search]]:

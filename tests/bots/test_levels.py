@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from benchmarks import levels as bench
+from bots.gtp_extensions import ExtendedGtpSession
 from bots.levels import HIGHEST, LEVELS, find_level
 from bots.player import Player
 from engine import Position, RuleSet
 from engine.evaluators import Evaluator, HashEvaluator, UniformEvaluator
 from engine.search import SearchConfig
 from selfplay.players import bot_player, mcts_player
-from tests.bots.talk import Gomocup, new_player
+from tests.bots.talk import GAMES, Gomocup, new_player
 
 SMALL = RuleSet.preset("gomoku", size=7, line_length=4)
 OPENINGS = [
@@ -126,6 +127,21 @@ def test_levels_of_plain_search_are_ordered(tmp_path) -> None:  # type: ignore[n
     bot.games = [(RuleSet.preset("mnk", width=5, height=5, line_length=4), "none")]
     _, ratings = bench.play(bot, [LEVELS[1], LEVELS[10]], tmp_path, games=20)
     assert ratings.difference("level-10", "level-1").elo > 150
+
+
+def test_gtp_s_level() -> None:
+    session = ExtendedGtpSession("stub", GAMES, new_player)
+    assert session.answer("narabe-level 11") == "? level: 11 is not one of 1 to 10\n\n"
+    assert session.answer("narabe-level 1") == "= \n\n"
+    moves = set()
+    for _ in range(4):
+        moves.add(session.answer("genmove b"))
+        session.answer("clear_board")
+    assert len(moves) == 1, "each game draws the same again, by its seed"
+    vertices = {session.answer(f"genmove {colour}") for colour in "bwbwbwbw"}
+    session.answer("narabe-level 10")
+    session.answer("clear_board")
+    assert vertices != {session.answer(f"genmove {colour}") for colour in "bwbwbwbw"}
 
 
 def test_gomocup_s_level() -> None:
