@@ -53,8 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         log_level="warning",
         ws_max_size=2 * LONGEST,
         ws_per_message_deflate=False,  # a buffer for each connection, and bombs to look out for
-        # Visitors are told apart by their addresses, which no header may change.
-        proxy_headers=False,
+        # Visitors are told apart by their addresses, which only a proxy's header may change.
+        proxy_headers=arguments.behind_proxy,
+        forwarded_allow_ips=["127.0.0.1", "::1"],
         server_header=False,
         limit_concurrency=MOST_REQUESTS,
         timeout_graceful_shutdown=1,
@@ -110,6 +111,11 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="HOST",
         help="another host name by which browsers reach the server",
+    )
+    parser.add_argument(
+        "--behind-proxy",
+        action="store_true",
+        help="a proxy on this machine says in X-Forwarded-For who its visitors are",
     )
     parser.add_argument(
         "--simulations", type=int, metavar="N", help="a bot's simulations a move at full strength"

@@ -1,5 +1,6 @@
 """scripts.serve as a process: who can reach it, what it needs, and how it ends."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -10,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import InvalidHandshake
 
+from bots.web.limits import Limits
 from scripts.serve import load_bots, main, reach
 from tests.web.served import visiting
 
@@ -77,6 +80,19 @@ def test_a_server_for_others_says_who_can_reach_it() -> None:
         "serve: everybody who can reach this machine, on any of its networks, can use this server:"
         " there are no passwords\n"
     )
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_proxy_may_tell_visitors_apart(trusted: bool) -> None:
+    options = ["--behind-proxy"] if trusted else []
+    with served("--port", "0", *options) as (_, address), contextlib.ExitStack() as stack:
+        let_in = 0
+        for number in range(Limits().connections_each + 1):
+            headers = {"X-Forwarded-For": f"192.0.2.{number}"}
+            with contextlib.suppress(InvalidHandshake):
+                stack.enter_context(visiting(address, additional_headers=headers))
+                let_in += 1
+        assert let_in == Limits().connections_each + trusted
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.2"])
