@@ -67,7 +67,7 @@ class LookOut:
         even = np.full(len(actions), 1 / len(actions), np.float32)
         return SearchResult(
             actions=actions,
-            visits=np.zeros(len(actions), np.int32),
+            visits=chosen.astype(np.int32),
             priors=even,
             q=chosen.astype(np.float32),
             proofs=np.where(chosen, 1, UNPROVEN).astype(np.int8),

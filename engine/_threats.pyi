@@ -4,6 +4,8 @@ from typing import final
 
 from engine._position import PositionCore, RuleTable
 
+MOST: int
+
 @final
 class ThreatCore:
     """Searches positions of one `RuleTable`."""

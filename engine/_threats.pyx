@@ -30,6 +30,8 @@ cdef enum:
     UNMARKED = 0xFFFF
     MOST_FORKS = 8              # that are told apart
 
+MOST = MOST_MOVES
+
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
 

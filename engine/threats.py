@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 
-from engine._threats import ThreatCore
+from engine._threats import MOST, ThreatCore
 from engine.position import Position, rule_table
 from engine.rules import RuleSet
 
 #: The threats that a search plays: continuous fours, or fours and threes.
 KINDS = ("fours", "threes")
 
-#: Positions that a search makes, at most, where nothing else is said.
+#: Positions that a search makes at most, where nothing else is said.
 NODES = 50_000
-
-#: The attacker's moves in a line, at most.
-MOST_MOVES = 24
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +51,15 @@ class ThreatSearch:
         *,
         kind: str = "threes",
         nodes: int = NODES,
-        most: int = MOST_MOVES,
+        most: int = MOST,
         until: float | None = None,
     ) -> Win | None:
         """The shortest win found for the seat to act; None where none is.
 
-        At most `nodes` positions are made, for lines of at most `most` own moves, and none any more
-        once it is `until` (`time.monotonic()`). While an opening goes on, nothing is found. Raises
-        `ValueError` for a position of another game and for a kind that is not one of `KINDS`.
+        About `nodes` positions are made at most, for lines of at most `most` own moves (`MOST` is
+        the longest), and none any more once it is `until` (`time.monotonic()`). While an opening
+        goes on, nothing is found. Raises `ValueError` for a position of another game and for a kind
+        that is not one of `KINDS`.
         """
         found = self._search(position, kind, most, nodes, until, passed=False)
         if found is None:
@@ -77,7 +75,7 @@ class ThreatSearch:
         until: float | None = None,
     ) -> bool:
         """Whether the other seat would win by threats if it were to act now."""
-        return self._search(position, kind, MOST_MOVES, nodes, until, passed=True) is not None
+        return self._search(position, kind, MOST, nodes, until, passed=True) is not None
 
     def defences(
         self,

@@ -1,13 +1,16 @@
 """Wins by threats before the search: played without the network, and defended against."""
 
+import re
 import time
 
 import numpy as np
 import pytest
 
+from bots.gtp_analysis import report
 from bots.player import Limit, Player
 from bots.terminal import _judgement
 from bots.threats import LookOut
+from bots.yixin import DETAIL, LiveReport
 from engine import Position, RuleSet
 from engine.evaluators import UniformEvaluator
 from engine.search import SearchConfig
@@ -63,6 +66,16 @@ def test_a_win_is_played_without_the_network() -> None:
     assert judged.startswith("[a proven win in 5 plies at most: h8 ")
 
 
+def test_viewers_are_told_the_line() -> None:
+    thinker = player(Position.from_setup(GOMOKU, **TWO_THREES))
+    told = report(thinker, thinker.think(), kata=False)
+    assert re.match(r"info move H8 visits 1 winrate 10000 .* pv H8( [A-P]\d+){4}$", told), told
+    live = LiveReport(thinker, thinker.position.action_name, DETAIL)
+    lines = list(live.at_end())
+    assert "INFO EVAL +M5" in lines
+    assert any(line.startswith("INFO BESTLINE h8 ") for line in lines)
+
+
 def test_the_win_is_carried_out() -> None:
     evaluator, rng = Counting(), np.random.default_rng(0)
     for _ in range(10):
@@ -93,24 +106,23 @@ def test_only_defences_are_searched() -> None:
     assert len(thinker.line(lost)) == 4
 
 
-def test_all_is_lost() -> None:
-    """Two open threes at once: White loses as slowly as it can, with fours of its own first."""
-    stones = {
-        "black": ["g8", "h8", "i8", "c3", "c4", "c5"],
-        "white": ["a1", "o15", "l2", "m2", "n2"],
-    }
-    thinker = player(Position.from_setup(GOMOKU, **stones, to_play="white"))
-    thinker.think()
-    result = thinker.result()
+def test_all_is_lost_slowly() -> None:
+    """White cannot stop two open threes; its own fours on row 4 take Black two plies to answer."""
+    black, white = ["g8", "h8", "i8", "c3", "c4", "c5", "o4"], ["a1", "o15", "l4", "m4", "n4"]
+    evaluator = Counting()
+    lost = Position.from_setup(GOMOKU, black=black, white=white, to_play="white")
+    thinker = player(lost, evaluator)
+    result = thinker.think()
+    assert (result.proven, result.value) == (-1, -1)
+    assert evaluator.asked == 1
     reading = thinker.read()
     assert reading is not None
-    if result.proven == -1:
-        lengths = reading.plies_to_end()
-        assert lengths[thinker.choose()] == max(lengths.values())
-    plain = {"black": ["g8", "h8", "i8", "j8"], "white": ["a1", "o15", "c3"]}
-    thinker = player(Position.from_setup(GOMOKU, **plain, to_play="white"))
-    assert thinker.think().proven == -1
-    assert thinker.result().value == -1
+    lengths = reading.plies_to_end()
+    assert set(lengths) == set(result.actions.tolist())
+    assert lengths[thinker.position.parse_action("a3")] == 4
+    chosen = thinker.choose()
+    assert thinker.position.action_name(chosen) in ("j4", "k4")
+    assert lengths[chosen] == max(lengths.values()) > 4
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
