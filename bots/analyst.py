@@ -20,6 +20,7 @@ from bots.tree import SLICE, is_settled, ranking, read
 from engine import Position
 from engine.evaluators import Evaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode
+from model.buckets import BucketEvaluator
 
 #: Searches that go on at once, unless told otherwise.
 SLOTS = 16
@@ -282,9 +283,16 @@ class Analyst:
         # One arena more than trees, to collect in.
         nodes = (self._trees_mib << 36) // (bytes_of * (self._slots + 1))
         config = dataclasses.replace(config, arena_nodes=max(2 * SLICE, nodes))
-        return SearchBatch(
+        batch = SearchBatch(
             self._slots, config, height=height, width=width, cache_mib=self._cache_mib
         )
+        evaluator, rows = self._evaluator, self._slots * config.leaves_per_step
+        inputs = None
+        if isinstance(evaluator, BucketEvaluator) and evaluator.batch_size >= rows:
+            inputs = evaluator.inputs(height, width)
+        if inputs is not None:  # then batches are made where it reads them
+            batch.write_into(*inputs)
+        return batch
 
     def _step(self, room: _Room) -> None:
         """One evaluation for all searches on a canvas; ends those that have come to their limit."""

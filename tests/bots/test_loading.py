@@ -1,6 +1,7 @@
 """Exported bots and checkpoints become players; what cannot is refused in one line."""
 
 import json
+import queue
 import shutil
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bots.analyst import Analysis, Query
 from bots.loading import load_bot
 from engine import Position
 from engine.features import features
@@ -95,3 +97,17 @@ def test_a_checkpoint_without_torch_says_what_to_do(
     monkeypatch.setitem(sys.modules, "model.checkpoint", None)
     with pytest.raises(BotError, match=r"narabe\[train\]"):
         load_bot(checkpoint)
+
+
+def test_an_analyst_finds_what_a_player_finds(exported_bot: Path) -> None:
+    bot = load_bot(exported_bot, simulations=60)
+    analyst, said = bot.analyst(slots=4), queue.Queue[Analysis]()
+    for rules, opening in bot.games * 3:
+        analyst.submit(Query(position=Position(rules, opening), simulations=60, report=said.put))
+    found = [said.get(timeout=60) for _ in range(3 * len(bot.games))]
+    analyst.close()
+    for analysis in found:
+        position = analysis.query.position
+        alone = bot.player(position.rules, position.opening, threats=0).think()
+        assert analysis.result is not None
+        assert analysis.result.visits.tolist() == alone.visits.tolist()
