@@ -53,23 +53,27 @@ class RootEdges:
 
 def visit_policy(root: RootEdges) -> Floats:
     """[k] visits as a distribution; proven wins take all of it, proven losses none of it."""
-    weights: NDArray[Any] = root.visits
-    if (root.proofs != UNPROVEN).any():
+    visits: NDArray[Any] = root.visits
+    if root.proofs.min() != UNPROVEN:
         forced = root.forced()
         if forced is not None:
             return forced
-        weights = np.where(root.open(), weights, 0)
-    if not weights.any():
-        weights = np.where(root.open(), root.priors, np.float32(0))
-    return normalised(weights.astype(np.float32))
+        visits = np.where(root.open(), visits, 0)
+    total = visits.sum()
+    if not total:
+        return normalised(np.where(root.open(), root.priors, np.float32(0)))
+    policy: Floats = (visits / total).astype(np.float32)
+    return policy
 
 
 def visit_choice(root: RootEdges, policy: Floats) -> int:
     """Index of the most visited action; value, then prior, then the lower action break ties."""
-    best = np.flatnonzero(policy == policy.max())
-    if len(best) > 1:
-        best = best[np.lexsort((-root.actions[best], root.priors[best], root.q[best]))]
-    return int(best[-1])
+    best = int(policy.argmax())
+    ties = np.flatnonzero(policy == policy[best])
+    if len(ties) > 1:
+        order = np.lexsort((-root.actions[ties], root.priors[ties], root.q[ties]))
+        best = int(ties[order[-1]])
+    return best
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
