@@ -50,6 +50,10 @@ GAMES = {
     "irensei 19x19": RuleSet.preset("irensei"),
 }
 
+#: Openings whose plies are timed, and so many plies: what an opening takes, or a little more.
+OPENINGS = ("swap-2", "renju-swap", "yamaguchi", "soosorv-8", "taraguchi-10")
+OPENING_PLIES = 12
+
 #: OpenSpiel's games by the name that the table gives them.
 OPENSPIEL = {
     "OpenSpiel gomoku 15x15": "gomoku(size=15,connect=5)",
@@ -90,6 +94,7 @@ TARGETS = (
     Target(what="playouts, gomoku 15x15", least=10, ratio=True),
     Target(what="playouts, gomoku 19x19", least=10, ratio=True),
     Target(what="playouts, irensei 19x19", least=5, ratio=True),
+    *(Target(what=f"opening {name}, renju 15x15", least=1, ratio=True) for name in OPENINGS),
     Target(what="forbidden points, random 15x15", most=6),
     Target(what="forbidden points, oracle", most=15),
     Target(what="copy, irensei 19x19", most=150),
@@ -202,6 +207,31 @@ def _in_cpp(spiel: Any, game: Any, lengths: list[int], rollouts: int = 4) -> Cal
         return round(rollouts * float(np.mean(lengths)))
 
     return play
+
+
+# --- openings -----------------------------------------------------------------------------------
+
+
+def opening_rows(effort: Effort) -> list[Row]:
+    """The first plies of renju games, with full lists: with openings, and without one."""
+    table = {name: rule_table(RuleSet.preset("renju"), name) for name in ("none", *OPENINGS)}
+    seeds = itertools.count(step=1000)
+
+    def task(name: str) -> Callable[[], int]:
+        return lambda: playouts(table[name], 16, next(seeds), True, OPENING_PLIES)[0]
+
+    found = rates({name: lasting(effort.seconds, task(name)) for name in table}, effort.repeats)
+    return [
+        Row(
+            what=f"opening {name}, renju 15x15",
+            value=found[name][0] / 1e3,
+            unit="k plies/s",
+            reference=f"no opening, the first {OPENING_PLIES} plies",
+            ratio=found[name][0] / found["none"][0],
+            spread=found[name][1],
+        )
+        for name in OPENINGS
+    ]
 
 
 # --- forbidden points ---------------------------------------------------------------------------
@@ -398,6 +428,7 @@ def measure(quick: bool) -> list[Row]:
     effort = QUICK if quick else Effort()
     return [
         *playout_rows(effort),
+        *opening_rows(effort),
         *forbidden_rows(effort),
         *superko_rows(effort),
         *copy_rows(effort),

@@ -53,6 +53,7 @@ cdef enum:
     PACK_HEADER = 16
     PACK_OFFERS = 2 + 2 * MAX_OFFERS
     FIRST_NUMBER = 4            # index of the option "1"
+    BARRED = 128                # beside the flags of fouls: the opening lets no stone lie there
 
 
 # --- histories ----------------------------------------------------------------------------------
@@ -430,7 +431,7 @@ cdef bint _may_pass(const Rules *rules, const Position *position,
 cdef bint _has_action(const Rules *rules, const Position *position,
                       const History *history) noexcept nogil:
     cdef const Phase *phase = &rules.phases[position.phase]
-    cdef int i, seat_after
+    cdef int i, cell, seat_after
     if position.phase == rules.play_phase:
         if _may_pass(rules, position, history):
             return True
@@ -442,9 +443,11 @@ cdef bint _has_action(const Rules *rules, const Position *position,
         return False
     seat_after = _seat_after_point(rules, position)
     for i in range(rules.points):
+        # From the centre on, where openings leave points.
+        cell = rules.cell_of[(i + rules.points // 2) % rules.points]
         if (
-            _point_verdict(rules, position, history, rules.cell_of[i], seat_after) == LEGAL
-            and not _is_foul(rules, position, rules.cell_of[i])
+            _point_verdict(rules, position, history, cell, seat_after) == LEGAL
+            and not _is_foul(rules, position, cell)
         ):
             return True
     return False
@@ -495,6 +498,29 @@ cdef int _phase_verdict(const Rules *rules, const Position *position, int cell) 
     return LEGAL
 
 
+cdef void _bar_points(const Rules *rules, const Position *position, uint8_t *bars) noexcept nogil:
+    # Flags of all cells: BARRED where `_phase_verdict` says no, else 0. Empty cells matter only.
+    cdef const Phase *phase = &rules.phases[position.phase]
+    cdef int centre = rules.cell_of[rules.height // 2 * rules.width + rules.width // 2]
+    cdef int region = 5 if phase.region == NEAR_CORNERS else phase.region
+    cdef int side = region if region > 0 else -region, row, i, k
+    cdef bint inside = region > 0 or phase.effect == PICKS
+    memset(bars, BARRED if inside else 0, rules.cells)
+    if phase.region != ANYWHERE:
+        for row in range(-(side // 2), side // 2 + 1):
+            memset(&bars[centre + row * rules.stride - side // 2], 0 if inside else BARRED, side)
+    if phase.region == NEAR_CORNERS:
+        for i in range(4):
+            k = centre + (2 if i & 1 else -2) * rules.stride + (2 if i & 2 else -2)
+            if not _in_region(rules, position, phase.region, k):
+                bars[k] = BARRED
+    for i in range(position.offered):
+        bars[position.offers[i]] = 0 if phase.effect == PICKS else BARRED
+        if phase.effect == OFFERS:
+            for k in range(position.symmetries):
+                bars[_image_cell(rules, &position.figure[k], position.offers[i])] = BARRED
+
+
 cdef inline bint _is_quiet(const Rules *rules, const Position *position, int cell) noexcept nogil:
     # Whether a stone there has an empty neighbour and surely captures nothing: each chain of the
     # opponent has more liberties than the stone could take.
@@ -515,15 +541,21 @@ cdef inline bint _is_quiet(const Rules *rules, const Position *position, int cel
 cdef int _point_verdict(const Rules *rules, const Position *position, const History *history,
                         int cell, int seat_after) noexcept nogil:
     # Verdict on a point in a phase that allows one, but for Black's forbidden moves.
-    cdef const uint8_t *colours = colours_of(rules, position)
-    cdef Effect effect
     cdef int found
-    if colours[cell] != EMPTY:
+    if colours_of(rules, position)[cell] != EMPTY:
         return OCCUPIED
     if not rules.phases[position.phase].plain:
         found = _phase_verdict(rules, position, cell)
         if found != LEGAL:
             return found
+    return _stone_verdict(rules, position, history, cell, seat_after)
+
+
+cdef int _stone_verdict(const Rules *rules, const Position *position, const History *history,
+                        int cell, int seat_after) noexcept nogil:
+    # Verdict on an empty point where the phase allows a stone, but for Black's forbidden moves.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef Effect effect
     if rules.switches and not rules.suicide:
         return SUICIDE if loses_own_chain(rules, position, cell, position.to_play) else LEGAL
     if not rules.captures:
@@ -583,51 +615,69 @@ cdef inline bint _is_free(const Rules *rules) noexcept nogil:
     return not rules.captures and (rules.suicide or not rules.switches)
 
 
-cdef int _empty_points(const Rules *rules, const Position *position, const uint8_t *fouls,
+cdef int _empty_points(const Rules *rules, const Position *position, const uint8_t *flags,
                        uint16_t *actions) noexcept nogil:
-    # Those without a foul (`fouls`: flags by cell, NULL: none). No branch on what lies on a point:
-    # it would be guessed wrong too often.
+    # Those that `flags` (by cell; NULL: none) neither call a foul nor barred. No branch on what
+    # lies on a point: it would be guessed wrong too often.
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef int count = 0, i
-    if fouls == NULL:
+    if flags == NULL:
         for i in range(rules.points):
             actions[count] = i
             count += colours[rules.cell_of[i]] == EMPTY
         return count
     for i in range(rules.points):
         actions[count] = i
-        count += (colours[rules.cell_of[i]] == EMPTY) & (fouls[rules.cell_of[i]] <= FIVE)
+        count += (colours[rules.cell_of[i]] == EMPTY) & (flags[rules.cell_of[i]] <= FIVE)
     return count
+
+
+cdef const uint8_t *_flags(const Rules *rules, const Position *position,
+                           uint8_t *flags) noexcept nogil:
+    # Fouls and barred points by cell, in `flags`; NULL where nothing restricts the points.
+    cdef const Phase *phase = &rules.phases[position.phase]
+    cdef bint forbids = rules.forbidden == FORBIDDEN_ILLEGAL and position.to_play == BLACK
+    cdef uint8_t bars[MAX_CELLS]
+    cdef int i
+    if phase.plain and not forbids:
+        return NULL
+    if not forbids:
+        _bar_points(rules, position, flags)
+        return flags
+    forbidden_cells(rules, position, flags)
+    if not phase.plain:
+        _bar_points(rules, position, bars)
+        for i in range(rules.cells):
+            flags[i] |= bars[i]
+    return flags
 
 
 cdef int legal_actions(const Rules *rules, const Position *position, const History *history,
                        uint16_t *actions, uint64_t *banned) noexcept nogil:
     cdef const Phase *phase = &rules.phases[position.phase]
-    cdef int count = 0, first = 0, i, seat_after, found
-    cdef uint8_t fouls[MAX_CELLS]
-    cdef bint forbids = rules.forbidden == FORBIDDEN_ILLEGAL and position.to_play == BLACK
     cdef const uint8_t *colours = colours_of(rules, position)
+    cdef const uint8_t *flags
+    cdef uint8_t memory[MAX_CELLS]
+    cdef int count = 0, i, cell, seat_after, found
     banned[0] = 0
     if position.reason != RUNNING:
         return 0
     if phase.after_point >= 0:
-        if forbids:
-            forbidden_cells(rules, position, fouls)
-        if phase.plain and _is_free(rules):
-            count = _empty_points(rules, position, fouls if forbids else NULL, actions)
-            first = rules.points
-        seat_after = _seat_after_point(rules, position)
-        for i in range(first, rules.points):
-            if colours[rules.cell_of[i]] != EMPTY:
-                continue
-            found = _point_verdict(rules, position, history, rules.cell_of[i], seat_after)
-            if found == LEGAL:
-                if forbids and fouls[rules.cell_of[i]] > FIVE:
+        flags = _flags(rules, position, memory)
+        if _is_free(rules):
+            count = _empty_points(rules, position, flags, actions)
+        else:
+            seat_after = _seat_after_point(rules, position)
+            for i in range(rules.points):
+                cell = rules.cell_of[i]
+                if colours[cell] != EMPTY or (flags != NULL and flags[cell] & BARRED):
                     continue
-                actions[count] = i
-                count += 1
-            elif found == SUPERKO:
-                banned[0] ^= rules.ban_keys[rules.cell_of[i]]
+                found = _stone_verdict(rules, position, history, cell, seat_after)
+                if found == LEGAL and (flags == NULL or flags[cell] <= FIVE):
+                    actions[count] = i
+                    count += 1
+                elif found == SUPERKO:
+                    banned[0] ^= rules.ban_keys[cell]
     if position.phase == rules.play_phase:
         if _may_pass(rules, position, history):
             actions[count] = rules.points + PASS

@@ -57,19 +57,29 @@ class Phase:
     offers: int = 0
 
     @property
-    def wanted_point(self) -> str:
-        """Which points may be chosen, in words; empty where any may, or none."""
-        if self.point is None:
-            return ""
+    def numbers(self) -> str:
+        """The numbers that may be announced, in words; empty where none may."""
+        numbers = [option for option in self.options if option.isdecimal()]
+        return " to ".join(dict.fromkeys((numbers[0], numbers[-1]))) if numbers else ""
+
+    @property
+    def wanted(self) -> str:
+        """What may be chosen, in words."""
+        words = [] if self.point is None else [self._wanted_point()]
+        if self.numbers:
+            words.append(f"a number, {self.numbers}")
+        words += [option for option in self.options if not option.isdecimal()]
+        return " or ".join(words)
+
+    def _wanted_point(self) -> str:
         if self.effect == "pick":
-            return "one of the points offered is next"
+            return "one of the points offered"
+        what = "a point to offer" if self.effect == "offer" else "a stone"
         if self.where == "anywhere":
-            return ""
+            return what
         kind, side, *near = self.where.split("-")
-        square = f"the central {side}x{side}"
-        if near:
-            square += ", less its two corners farthest from the second stone"
-        return f"the next stone lies {'in' if kind == 'central' else 'outside'} {square}"
+        less = ", less its two corners farthest from the second stone" if near else ""
+        return f"{what} {'in' if kind == 'central' else 'outside'} the central {side}x{side}{less}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from engine import notation
 from engine._position import PositionCore, RuleTable
 from engine.notation import IllegalAction
+from engine.openings import PLAY
 from engine.openings import opening as find_opening
 from engine.rules import RuleError, RuleSet
 
@@ -260,8 +261,13 @@ class Position:
         return self._core.perft(depth)
 
     def line_value(self, point: int, colour: str) -> int:
-        """+1 if a stone there would win by a line, -1 if it would lose by one, else 0."""
-        return self._core.judge(point, COLOURS.index(colour))
+        """+1 if a stone there would win by a line, -1 if it would lose by one, else 0.
+
+        Raises `ValueError` for another point or colour.
+        """
+        if not 0 <= point < self.rules.points:
+            raise ValueError(f"{point} is no point of this board: 0 to {self.rules.points - 1} are")
+        return self._core.judge(point, _stone(colour))
 
     def forbidden(self) -> dict[int, list[str]]:
         """Point -> kinds of foul that a stone of the colour to play would make there.
@@ -336,18 +342,25 @@ class Position:
         return index
 
     def _refusal(self, action: str, reason: str) -> IllegalAction:
-        """The error for an action; it tells which points or numbers the phase takes instead.
+        """The error for an action; it tells what may be played instead.
 
         That holds for numbers without a name among the actions, such as 0 and 13, too.
         """
-        phase = self._core.table.opening.phases[self._core.phase]
-        numbers = [option for option in phase.options if option.isdecimal()]
-        running = self._core.reason is None
-        if numbers and running and action.strip().isdecimal():
-            allowed = " to ".join(dict.fromkeys((numbers[0], numbers[-1])))
-            return IllegalAction(action, "not-in-this-phase", f"{allowed} may be announced")
-        missed = reason == "not-in-this-phase" and action not in notation.OPTIONS
-        return IllegalAction(action, reason, phase.wanted_point if missed and running else "")
+        phase, detail = self._core.table.opening.phases[self._core.phase], ""
+        if self._core.reason is None and phase.numbers and action.strip().isdecimal():
+            reason, detail = "not-in-this-phase", f"{phase.numbers} may be announced"
+        elif reason == "not-in-this-phase" and phase is not PLAY:
+            detail = f"next: {phase.wanted}"
+        elif reason == "not-in-this-phase":
+            detail = self._why_not_in_play(action)
+        return IllegalAction(action, reason, detail)
+
+    def _why_not_in_play(self, option: str) -> str:
+        if option != "pass":
+            return "the opening is over"
+        if not self.rules.passing:
+            return "there is no passing in these rules"
+        return f"passing begins once {self.rules.pass_after} stones stand"
 
     def _line(self) -> tuple[int, ...]:
         """Points of the runs that won (inside the region) or lost."""
@@ -400,6 +413,13 @@ def _blocked(board: NDArray[np.int8], run: list[int], step: tuple[int, int]) -> 
         if 0 <= row < height and 0 <= column < width:
             opponents += board[row, column] not in (0, board.flat[run[0]])
     return opponents == 2
+
+
+def _stone(colour: str) -> int:
+    """What stands for a colour on `Position.board`. Raises `ValueError`."""
+    if colour not in ("black", "white"):
+        raise ValueError(f"{colour!r} is neither 'black' nor 'white'")
+    return COLOURS.index(colour)
 
 
 def _point(rules: RuleSet, point: int | str) -> int:

@@ -164,6 +164,11 @@ class RuleSet:
             self._check_needs("pass_tiebreak", "full_board", "draw")
         if self.pass_after:
             self._check_needs("pass_after", "passing", True)
+        if self.pass_after > self.width * self.height:
+            raise RuleError(
+                f"rules.pass_after: a board of {self.width}x{self.height} never holds"
+                f" {self.pass_after} stones, so nobody could pass; set passing to false"
+            )
 
     def _check_needs(self, field: str, other: str, *allowed: object) -> None:
         if getattr(self, other) not in allowed:

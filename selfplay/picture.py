@@ -171,9 +171,9 @@ def _draw_grid(axes: Axes, width: int, height: int, gutter: int) -> None:
         for row in _stars(height):
             axes.add_patch(Circle((column, row), 0.09, color=GRID, zorder=1.6))
     for column in range(width):
-        axes.text(column, -0.85, chr(ord("a") + column), color=GRID, **_font(0.36, axes))
+        axes.text(column, -0.85, chr(ord("a") + column), color=BLACK, **_font(0.48, axes))
     for row in range(height):
-        axes.text(-0.9, row, str(row + 1), color=GRID, **_font(0.36, axes))
+        axes.text(-0.9, row, str(row + 1), color=BLACK, **_font(0.48, axes))
 
 
 def _stars(side: int) -> tuple[int, ...]:

@@ -50,7 +50,8 @@ def test_playouts_beside_openspiel() -> None:
 
 def test_the_rows_of_the_other_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "library", absent)
-    rows = [*bench.forbidden_rows(TINY), *bench.superko_rows(TINY), *bench.copy_rows(TINY)]
+    parts = (bench.opening_rows, bench.forbidden_rows, bench.superko_rows, bench.copy_rows)
+    rows = [row for part in parts for row in part(TINY)]
     check(rows)
     assert {target.what for target in bench.TARGETS} - {row.what for row in rows} == {
         target.what for target in bench.TARGETS if "playouts" in target.what

@@ -50,12 +50,13 @@ def check_undo(game: EngineGame, seen: list[tuple[int, str]]) -> None:
             game.position.undo()
 
 
-def play_both(rules: Rules, opening: str, picks: list[int]) -> None:
+def play_both(rules: Rules, opening: str, picks: list[int]) -> int:
+    """Plays a game in both; returns its plies."""
     note(f"RuleSet.from_json({asdict(rules)}), opening {opening!r}")
-    play_on(EngineGame(rules, opening), ReferenceGame(rules, opening), picks)
+    return play_on(EngineGame(rules, opening), ReferenceGame(rules, opening), picks)
 
 
-def play_on(game: EngineGame, reference: ReferenceGame, picks: list[int]) -> None:
+def play_on(game: EngineGame, reference: ReferenceGame, picks: list[int]) -> int:
     seen = []
     actions: list[str] = []
     try:
@@ -73,6 +74,7 @@ def play_on(game: EngineGame, reference: ReferenceGame, picks: list[int]) -> Non
             check_undo(game, seen)
     finally:
         note(f"actions {actions}")
+    return len(actions)
 
 
 # -- what is drawn -------------------------------------------------------------------------------
@@ -143,7 +145,7 @@ def endings(draw: st.DrawFn) -> dict[str, Any]:
     tiebreak = passing and draw(st.booleans())
     return {
         "passing": passing,
-        "pass_after": draw(st.sampled_from([0, 0, 1, 6, 15])) if passing else 0,
+        "pass_after": draw(st.sampled_from([0, 0, 1, 6, 9])) if passing else 0,
         "pass_tiebreak": tiebreak,
         "full_board": "draw" if tiebreak else draw(st.sampled_from(["draw", "majority"])),
     }
@@ -214,12 +216,17 @@ def test_presets(name: str, opening: str) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("name", "opening"), COMBINATIONS)
 def test_presets_at_length(name: str, opening: str) -> None:
-    @examples(150)
+    """At least 100,000 plies of each preset over its openings."""
+    plies = 0
+
+    @examples(230)
     @given(rules_of(name, opening), picks(100))
     def plays(rules: Rules, numbers: list[int]) -> None:
-        play_both(rules, opening, numbers)
+        nonlocal plies
+        plies += play_both(rules, opening, numbers)
 
     plays()
+    assert plies >= 100_000 / sum(preset == name for preset, _ in COMBINATIONS)
 
 
 @examples(120)

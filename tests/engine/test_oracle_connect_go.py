@@ -33,11 +33,7 @@ SIZES = sorted({game["size"] for game in GAMES})
 
 
 def rules_of(record: Record) -> Rules:
-    size, needed = record["size"], record["win_length"]
-    assert needed <= LONGEST_LINE or needed > size
-    if needed > LONGEST_LINE:  # nobody can win by a line; nor where the region has no room for one
-        return preset("connect-go", size=size, line_length=LONGEST_LINE, gutter=1)
-    return preset("connect-go", size=size, line_length=needed)
+    return preset("connect-go", size=record["size"], line_length=record["win_length"])
 
 
 def stones_of(rules: Rules, rows: str) -> dict[str, list[str]]:

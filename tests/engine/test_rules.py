@@ -52,3 +52,19 @@ def test_the_smallest_board_of_an_opening_is_named(name: str, least: int) -> Non
         with pytest.raises(RuleError, match=rf"{name} .* odd sides of at least {least}, not"):
             opening(name).check(rules)
     opening(name).check(RuleSet.preset("mnk", size=least))
+
+
+def test_points_and_colours_that_there_are_not_are_refused() -> None:
+    position = Position(RuleSet.preset("gomoku"))
+    for point in (-1, 225, 10**9):
+        with pytest.raises(ValueError, match="is no point of this board: 0 to 224 are"):
+            position.line_value(point, "black")
+    with pytest.raises(ValueError, match="'red' is neither 'black' nor 'white'"):
+        position.winning_points("red")
+
+
+def test_a_pass_that_nobody_could_make_is_refused() -> None:
+    with pytest.raises(
+        RuleError, match=r"pass_after: a board of 9x9 never holds 100 stones"
+    ):
+        RuleSet.preset("renju", size=9, pass_after=100)

@@ -119,7 +119,8 @@ def test_results_name_seat_colour_and_reason() -> None:
 def test_the_first_illegal_action_ends_the_replay(actions: list[str], reason: str) -> None:
     answer = judge({**SMALL, "actions": [*actions, "e5"]})
     ply = len(actions) - 1
-    assert answer["error"] == {"ply": ply, "action": actions[-1], "reason": reason}
+    detail = {"detail": "the opening is over"} if reason == "not-in-this-phase" else {}
+    assert answer["error"] == {"ply": ply, "action": actions[-1], "reason": reason} | detail
     assert [done["action"] for done in answer["plies"]] == actions[:-1]
 
 
@@ -154,13 +155,19 @@ def test_a_number_out_of_range_is_told_the_range(opening: str, number: str, allo
 @pytest.mark.parametrize(
     ("opening", "actions", "detail"),
     [
-        ("renju-swap", ["a1"], "the next stone lies in the central 1x1"),
-        ("soosorv-8", ["h8", "a1"], "the next stone lies in the central 3x3"),
-        ("long-pro", ["h8", "a1", "h9"], "the next stone lies outside the central 7x7"),
+        ("renju-swap", ["a1"], "next: a stone in the central 1x1"),
+        ("soosorv-8", ["h8", "a1"], "next: a stone in the central 3x3"),
+        ("long-pro", ["h8", "a1", "h9"], "next: a stone outside the central 7x7"),
         ("renju-swap", ["h8", "h9", "f6"], ", less its two corners farthest from the second stone"),
+        ("swap-1st", ["h8", "h9"], "next: black or white"),
+        ("swap-2", ["h8", "h9", "more"], "next: a stone"),
+        ("soosorv-8", ["more"], "next: a stone in the central 1x1"),
+        ("swap-5", ["pass"], "next: a stone"),
+        ("none", ["black"], "the opening is over"),
+        ("none", ["h8", "pass"], "passing begins once 6 stones stand"),
     ],
 )
-def test_a_point_outside_the_region_is_told_the_region(
+def test_what_the_phase_does_not_take_is_told_what_it_takes(
     opening: str, actions: list[str], detail: str
 ) -> None:
     answer = judge({"game": "renju", "opening": opening, "actions": actions})
@@ -170,9 +177,10 @@ def test_a_point_outside_the_region_is_told_the_region(
 
 
 def test_elsewhere_a_number_is_as_any_other_action() -> None:
-    for actions, reason in ((["13"], "unknown-action"), (["5"], "not-in-this-phase")):
-        answer = judge({"game": "renju", "opening": "soosorv-8", "actions": actions})
-        assert answer["error"] == {"ply": 0, "action": actions[0], "reason": reason}
+    for action, reason in (("13", "unknown-action"), ("5", "not-in-this-phase")):
+        answer = judge({"game": "renju", "opening": "soosorv-8", "actions": [action]})
+        error = answer["error"]
+        assert (error["ply"], error["action"], error["reason"]) == (0, action, reason)
 
 
 @pytest.mark.parametrize("opening", ["none", "swap-1st", "swap", "swap-2", "swap-5"])
