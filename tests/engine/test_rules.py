@@ -64,7 +64,5 @@ def test_points_and_colours_that_there_are_not_are_refused() -> None:
 
 
 def test_a_pass_that_nobody_could_make_is_refused() -> None:
-    with pytest.raises(
-        RuleError, match=r"pass_after: a board of 9x9 never holds 100 stones"
-    ):
+    with pytest.raises(RuleError, match=r"pass_after: a board of 9x9 never holds 100 stones"):
         RuleSet.preset("renju", size=9, pass_after=100)
