@@ -53,6 +53,9 @@ GAMES = {
 #: Openings whose plies are timed, and so many plies: what an opening takes, or a little more.
 OPENINGS = ("swap-2", "renju-swap", "yamaguchi", "soosorv-8", "taraguchi-10")
 OPENING_PLIES = 12
+#: What they are compared with: whole games without an opening, and the first plies of such games.
+NORMAL = "normal play, renju 15x15"
+BEGINNING = f"the first {OPENING_PLIES} plies without an opening, renju 15x15"
 
 #: OpenSpiel's games by the name that the table gives them.
 OPENSPIEL = {
@@ -213,24 +216,29 @@ def _in_cpp(spiel: Any, game: Any, lengths: list[int], rollouts: int = 4) -> Cal
 
 
 def opening_rows(effort: Effort) -> list[Row]:
-    """The first plies of renju games, with full lists: with openings, and without one."""
-    table = {name: rule_table(RuleSet.preset("renju"), name) for name in ("none", *OPENINGS)}
-    seeds = itertools.count(step=1000)
+    """The plies of renju's openings, with full lists, beside those of games without one."""
+    rules, seeds = RuleSet.preset("renju"), itertools.count(step=1000)
 
-    def task(name: str) -> Callable[[], int]:
-        return lambda: playouts(table[name], 16, next(seeds), True, OPENING_PLIES)[0]
+    def task(name: str, cap: int) -> Callable[[], int]:
+        table = rule_table(rules, name)
+        return lambda: playouts(table, 16, next(seeds), True, cap)[0]
 
-    found = rates({name: lasting(effort.seconds, task(name)) for name in table}, effort.repeats)
+    tasks = {name: task(name, OPENING_PLIES) for name in OPENINGS}
+    tasks[NORMAL] = task("none", 3 * rules.points)
+    tasks[BEGINNING] = task("none", OPENING_PLIES)
+    found = rates(
+        {name: lasting(effort.seconds, work) for name, work in tasks.items()}, effort.repeats
+    )
     return [
         Row(
-            what=f"opening {name}, renju 15x15",
+            what=name if name == BEGINNING else f"opening {name}, renju 15x15",
             value=found[name][0] / 1e3,
             unit="k plies/s",
-            reference=f"no opening, the first {OPENING_PLIES} plies",
-            ratio=found[name][0] / found["none"][0],
+            reference=NORMAL,
+            ratio=found[name][0] / found[NORMAL][0],
             spread=found[name][1],
         )
-        for name in OPENINGS
+        for name in (*OPENINGS, BEGINNING)
     ]
 
 

@@ -74,7 +74,11 @@ class GomocupSession:
         self._player: Player | None = None
         self._block: list[str] | None = None
         self._end_block: Callable[[list[str]], None] = self._board
-        self._commands: dict[str, Callable[[str], None]] = {
+        self._commands = self._all_commands()
+
+    def _all_commands(self) -> dict[str, Callable[[str], None]]:
+        """What answers each command."""
+        return {
             "START": self._start,
             "RECTSTART": self._rect_start,
             "RESTART": self._restart,

@@ -6,14 +6,12 @@ commands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from bots.gomocup import STOPS, GomocupError, GomocupSession, integer
 from bots.gomocup_board import stones_in_order
-from bots.player import Player
-from bots.repertoire import Game
 from bots.state import state_line
-from engine import OPTIONS, Position, RuleSet
+from engine import OPTIONS, Position
 
 HELP = (
     "Beyond the specification; docs/gomocup.md tells more.",
@@ -30,16 +28,8 @@ HELP = (
 class ExtendedGomocupSession(GomocupSession):
     """The protocol with all of that."""
 
-    def __init__(
-        self,
-        version: str,
-        games: Sequence[Game],
-        new_player: Callable[[RuleSet, str], Player],
-        first: int = 0,
-        send: Callable[[str], None] = print,
-    ) -> None:
-        super().__init__(version, games, new_player, first, send)
-        self._commands |= {
+    def _all_commands(self) -> dict[str, Callable[[str], None]]:
+        commands = super()._all_commands() | {
             **{word: lambda _: None for word in STOPS},
             "YXBOARD": lambda _: self._collect(self._set_board),
             "YXNBEST": lambda number: self._reply(max(1, integer(number, "YXNBEST"))),
@@ -54,9 +44,10 @@ class ExtendedGomocupSession(GomocupSession):
             "NARABE_STATE": self._state,
         }
         for step in (1, 2, 3):
-            self._commands[f"YXSWAP2STEP{step}"] = self._swap2_step(step)
+            commands[f"YXSWAP2STEP{step}"] = self._swap2_step(step)
         for step in range(1, 7):
-            self._commands[f"YXSOOSORVSTEP{step}"] = self._soosorv_step(step)
+            commands[f"YXSOOSORVSTEP{step}"] = self._soosorv_step(step)
+        return commands
 
     # --- what Yixin-Board sends besides ---
 

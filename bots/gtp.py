@@ -57,7 +57,11 @@ class GtpSession:
         self._clocks: dict[str, Clock] = {}
         self._lines: Lines | None = None
         self._arrived = self._free = 0.0
-        self._commands: dict[str, Callable[..., Answer]] = {
+        self._commands = self._all_commands()
+
+    def _all_commands(self) -> dict[str, Callable[..., Answer]]:
+        """What answers each command."""
+        return {
             "protocol_version": lambda: "2",
             "name": lambda: "narabe",
             "version": lambda: self._version,

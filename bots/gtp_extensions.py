@@ -14,9 +14,7 @@ from bots.gtp import Answer, GtpSession
 from bots.gtp_vertex import GtpError, parse_colour, parse_integer, parse_vertex, rows, vertex_name
 from bots.lines import Lines
 from bots.player import Player
-from bots.repertoire import Game
 from bots.state import may_place, result_line, state_line
-from engine import RuleSet
 from engine.search import SearchResult
 
 HELP = """\
@@ -37,15 +35,8 @@ lz-analyze, kata-analyze [COLOUR] [INTERVAL] [KEY VALUE ...]   reports until a l
 class ExtendedGtpSession(GtpSession):
     """The protocol with all of that."""
 
-    def __init__(
-        self,
-        version: str,
-        games: Sequence[Game],
-        new_player: Callable[[RuleSet, str], Player],
-        first: int = 0,
-    ) -> None:
-        super().__init__(version, games, new_player, first)
-        self._commands |= {
+    def _all_commands(self) -> dict[str, Callable[..., Answer]]:
+        return super()._all_commands() | {
             "help": lambda: HELP,
             "gogui-rules_game_id": lambda: self._game[0].name.replace("-", ""),
             "gogui-rules_board": lambda: "\n".join(rows(self._position)),
