@@ -127,6 +127,7 @@ PICTURES = (
         actions="e3 e4 d4 d3 e5 e2 c5 b6 f2",
         numbers=True,
     ),
+    Picture(name="none", game="gomoku", actions="h8 i9", numbers=True),
     Picture(
         name="swap-1st",
         game="irensei",
