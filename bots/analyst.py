@@ -20,7 +20,7 @@ from bots.tree import SLICE, is_settled, ranking, read
 from engine import Position
 from engine.evaluators import Evaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode
-from model.buckets import BucketEvaluator
+from model.buckets import write_in_place
 
 #: Searches that go on at once, unless told otherwise.
 SLOTS = 16
@@ -286,12 +286,7 @@ class Analyst:
         batch = SearchBatch(
             self._slots, config, height=height, width=width, cache_mib=self._cache_mib
         )
-        evaluator, rows = self._evaluator, self._slots * config.leaves_per_step
-        inputs = None
-        if isinstance(evaluator, BucketEvaluator) and evaluator.batch_size >= rows:
-            inputs = evaluator.inputs(height, width)
-        if inputs is not None:  # then batches are made where it reads them
-            batch.write_into(*inputs)
+        write_in_place(batch, self._evaluator)
         return batch
 
     def _step(self, room: _Room) -> None:

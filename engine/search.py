@@ -177,6 +177,11 @@ class SearchBatch:
         """Number of trees."""
         return len(self._roots)
 
+    @property
+    def batch_size(self) -> int:
+        """The most rows of a batch."""
+        return self._core.batch_size
+
     def write_into(self, planes: Floats, globals_: Floats) -> None:
         """Makes batches in these arrays from now on, which an evaluator may read in place.
 

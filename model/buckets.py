@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import OPTIONS
+from engine.evaluators import Evaluator
 from engine.features import GLOBALS, PLANES
+from engine.search import SearchBatch
 
 Floats = NDArray[np.float32]
 Keys = NDArray[np.uint64]
@@ -92,6 +94,14 @@ class BucketEvaluator(ABC):
             found_logits, found_outcomes = canvas.run(rows)
             logits[part], outcomes[part] = found_logits[:rows], found_outcomes[:rows]
         return logits, _softmax(outcomes)
+
+
+def write_in_place(batch: SearchBatch, evaluator: Evaluator) -> None:
+    """Let a search make its batches where the evaluator reads them, if that has such memory."""
+    if not isinstance(evaluator, BucketEvaluator) or evaluator.batch_size < batch.batch_size:
+        return
+    if inputs := evaluator.inputs(batch.height, batch.width):
+        batch.write_into(*inputs)
 
 
 def input_buffers(batch_size: int, height: int, width: int) -> tuple[Floats, Floats]:

@@ -19,7 +19,7 @@ from engine import Position, RuleSet
 from engine.evaluators import Evaluator
 from engine.openings import opening as find_opening
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
-from model.buckets import BucketEvaluator
+from model.buckets import write_in_place
 from model.targets import Sample
 from selfplay.records import GameRecord
 from selfplay.stopwatch import Stopwatch
@@ -367,10 +367,7 @@ class SelfPlay:
     def _use(self, evaluator: Evaluator, version: int) -> None:
         """Ask this evaluator from now on; batches are made where it reads them, if it can tell."""
         self._evaluator, self._version = evaluator, version
-        if not isinstance(evaluator, BucketEvaluator) or evaluator.batch_size < self.batch_size:
-            return
-        if inputs := evaluator.inputs(self._batch.height, self._batch.width):
-            self._batch.write_into(*inputs)
+        write_in_place(self._batch, evaluator)
 
     def _fill(self) -> None:
         """Start the next games in free slots."""
