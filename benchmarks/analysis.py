@@ -11,7 +11,6 @@ line of its answer.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import threading
@@ -21,14 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evaluators import WIDE, random_network
+from benchmarks.evaluators import random_network
+from benchmarks.selfplay import CASES as SELFPLAY_CASES
+from benchmarks.selfplay import Case
 from benchmarks.table import Row, Target, describe, rates, report
 from bots.analysis import AnalysisSession
 from bots.analyst import Analyst
-from engine import Position, RuleSet
+from engine import Position
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig
-from model.network import PRESETS, NetworkConfig
 from model.onnx_evaluator import OnnxEvaluator
 from model.onnx_graph import onnx_network
 from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig
@@ -41,26 +41,8 @@ SIMULATIONS = 400
 PLIES = 20
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A board and a network."""
-
-    rules: RuleSet
-    network: NetworkConfig
-
-    @property
-    def name(self) -> str:
-        """As the table calls it."""
-        return f"{self.rules.width}x{self.rules.height} {self.network.name}"
-
-
-CASES = (
-    Case(
-        rules=RuleSet.preset("irensei", size=9, line_length=5, gutter=1), network=PRESETS["b4c32"]
-    ),
-    Case(rules=RuleSet.preset("gomoku"), network=PRESETS["b4c32"]),
-    Case(rules=RuleSet.preset("gomoku"), network=WIDE),
-)
+#: Self-play's boards and networks, but the slowest.
+CASES = SELFPLAY_CASES[:3]
 
 TARGETS = tuple(Target(what=f"analysis, {case.name}", least=0.9, ratio=True) for case in CASES)
 

@@ -55,8 +55,8 @@ class Case:
 
     rules: RuleSet
     network: NetworkConfig
-    #: Least share of the evaluator's speed.
-    least: float
+    #: Least share of the evaluator's speed in self-play.
+    least: float = 0.0
 
     @property
     def name(self) -> str:
@@ -287,7 +287,7 @@ class _Silent:
 
 def memory(minutes: float) -> Iterator[tuple[float, float]]:
     """(minutes, MiB) of this process while it plays 19x19 with b6c64."""
-    case = Case(rules=RuleSet.preset("irensei"), network=PRESETS["b6c64"], least=0)
+    case = Case(rules=RuleSet.preset("irensei"), network=PRESETS["b6c64"])
     network, served = case.serve()
     worker = SelfPlay(
         games=[GameChoice(rules=case.rules)],
