@@ -13,13 +13,15 @@ import itertools
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from bots.player import UNLIMITED
-from bots.tree import SLICE, is_settled, ranking, read
+from bots.threats import LookOut
+from bots.tree import SLICE, Trees, is_settled, ranking, read
 from engine import Position
 from engine.evaluators import Evaluator
-from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode
+from engine.search import SearchConfig, SearchResult, TreeNode
+from engine.threats import Win
 from model.buckets import write_in_place
 
 #: Searches that go on at once, unless told otherwise.
@@ -54,6 +56,9 @@ class Query:
     until: float | None = None
     #: The search also ends as soon as the best action cannot change: for choosing a move.
     settle: bool = False
+    #: Positions made at most for wins by threats before the search: a win is reported at once, and
+    #: what loses to one is not searched. All searches wait for these microseconds. 0: none.
+    threats: int = 0
     #: A higher one goes first, and takes the place of a lower one.
     priority: int = 0
     #: Seconds between two reports during the search; None: only the last.
@@ -144,6 +149,7 @@ class Analyst:
         self._slots, self._cache_mib, self._trees_mib = slots, cache_mib, trees_mib
         self._canvases = canvases
         self._rooms: dict[tuple[int, int], _Room] = {}
+        self._look_out = LookOut()
         self._changed = threading.Condition()
         # Under the lock of `_changed`:
         self._waiting: list[Ticket] = []
@@ -238,9 +244,31 @@ class Analyst:
             _tell(ticket, Analysis(query=ticket.query, final=True, cancelled=True))
         while (first := self._next()) is not None:
             try:
-                self._room_for(first).begin(first)
+                self._begin(first)
             except (MemoryError, ValueError) as error:
                 _fail(first, error)
+
+    def _begin(self, ticket: Ticket) -> None:
+        """Look for wins by threats, and search where there is none of the seat to act.
+
+        Raises `ValueError` and `MemoryError` for what cannot be searched.
+        """
+        query = ticket.query
+        # Proofs are of no use to a search that heeds none.
+        self._look_out.look(query.position, query.threats if self._search.solver else 0)
+        result, reading = self._look_out.result(), self._look_out.reading()
+        if result is None or reading is None:
+            self._room_for(ticket).begin(ticket, self._look_out.losses)
+            return
+        analysis = Analysis(
+            query=query,
+            result=result,
+            ranking=tuple(ranking(result)),
+            lines=(tuple(reading.line(result.action)),),
+            plies_to_end=reading.plies_to_end(),
+            final=True,
+        )
+        _tell(ticket, analysis)
 
     def _next(self) -> Ticket | None:
         """The query to begin now, taken from those that wait; None where it must wait on."""
@@ -277,15 +305,13 @@ class Analyst:
         self._rooms[size] = room
         return room
 
-    def _make_batch(self, height: int, width: int) -> SearchBatch:
+    def _make_batch(self, height: int, width: int) -> Trees:
         config = dataclasses.replace(self._search, arena_nodes=1 << 16)
-        bytes_of = SearchBatch(1, config, height=height, width=width).tree_bytes
+        bytes_of = Trees(1, config, height=height, width=width, cache_mib=0).tree_bytes
         # One arena more than trees, to collect in.
         nodes = (self._trees_mib << 36) // (bytes_of * (self._slots + 1))
         config = dataclasses.replace(config, arena_nodes=max(2 * SLICE, nodes))
-        batch = SearchBatch(
-            self._slots, config, height=height, width=width, cache_mib=self._cache_mib
-        )
+        batch = Trees(self._slots, config, height=height, width=width, cache_mib=self._cache_mib)
         write_in_place(batch, self._evaluator)
         return batch
 
@@ -321,16 +347,20 @@ class Analyst:
 class _Room:
     """The searches on boards of one size."""
 
-    def __init__(self, batch: SearchBatch) -> None:
+    def __init__(self, batch: Trees) -> None:
         self.batch = batch
         self.searches: dict[int, _Search] = {}
         self._free = list(range(len(batch) - 1, -1, -1))
 
-    def begin(self, ticket: Ticket) -> None:
-        """Plant a tree. Raises `ValueError` for what cannot be searched."""
+    def begin(self, ticket: Ticket, losses: Mapping[int, Win]) -> None:
+        """Plant a tree that does not search these actions.
+
+        Raises `ValueError` for what cannot be searched.
+        """
         slot, query = self._free[-1], ticket.query
         search = _Search(ticket, slot)
         self.batch.start(slot, query.position, query.seed, simulations=search.target)
+        self.batch.give_up(slot, losses)
         self._free.pop()
         self.searches[slot] = search
 
@@ -356,7 +386,7 @@ class _Search:
         # Asked for in slices: simulations that need no network are made all at once.
         self.target = min(SLICE, self._budget)
 
-    def go_on(self, batch: SearchBatch) -> None:
+    def go_on(self, batch: Trees) -> None:
         """The tree wants nothing more: ask for the next simulations, or end."""
         done = batch.simulations(self.slot)
         self.has_ended = done < self.target or done >= self._budget
@@ -370,7 +400,7 @@ class _Search:
         """Whether the search ends now, whatever it has found."""
         return self.ticket.is_cancelled or (self._until is not None and soon >= self._until)
 
-    def analysis(self, batch: SearchBatch, now: float, *, final: bool = False) -> Analysis:
+    def analysis(self, batch: Trees, now: float, *, final: bool = False) -> Analysis:
         """What it has found so far."""
         query = self.ticket.query
         result = batch.result(self.slot)

@@ -99,7 +99,8 @@ class Player:
         self._path: list[int] | None = None
         self._position = position.copy()
         # Proofs are of no use to a search that heeds none.
-        self._look_out = LookOut(threats if config.solver else 0)
+        self._threats = threats if config.solver else 0
+        self._look_out = LookOut()
         self._won: SearchResult | None = None
 
     def _make_tree(self, memory: int | None) -> Tree:
@@ -221,12 +222,13 @@ class Player:
         if self._position.outcome is not None:
             raise ValueError("the game is over")
         budget = self._budget(limit)
-        self._look_out.look(self._position, limit.until, on=self._level is None)
+        threats = self._threats if self._level is None else 0
+        self._look_out.look(self._position, threats, limit.until)
         self._won = self._look_out.result()
         if self._won is not None:
             return self._won
         self._follow(budget)
-        self._tree.give_up(self._look_out.losses)
+        self._tree.give_up(0, self._look_out.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)
         self._step = stop.step
@@ -272,7 +274,7 @@ class Player:
         """The nodes of the last search's tree; None where they are too many to read."""
         if self._won is not None:
             return self._look_out.reading()
-        return read(self._tree, losses=self._tree.losses)
+        return read(self._tree)
 
     # --- giving up and agreeing ---
 

@@ -20,9 +20,7 @@ SHARE = 0.25
 class LookOut:
     """Knows of the last position that it looked at who wins there by threats."""
 
-    def __init__(self, nodes: int) -> None:
-        """`nodes` positions are made at most for either question; 0: it sees nothing."""
-        self._nodes = nodes
+    def __init__(self) -> None:
         self._search: ThreatSearch | None = None
         self._seen: tuple[object, ...] = ()
         self._position: Position | None = None
@@ -31,12 +29,13 @@ class LookOut:
         #: The actions after which the other seat wins, where it threatens to.
         self.losses: Mapping[int, Win] = {}
 
-    def look(self, position: Position, until: float | None, *, on: bool = True) -> None:
-        """Look at a position, if `on`; it takes `SHARE` of the time until then at most.
+    def look(self, position: Position, nodes: int, until: float | None = None) -> None:
+        """Look at a position; it takes `SHARE` of the time until then at most.
 
-        What was seen before is remembered while the game stands where it did.
+        `nodes` positions are made at most for either question; 0: nothing is seen. What was seen
+        before is remembered while the game stands where it did.
         """
-        seen = (on, position.rules, position.opening, position.key, tuple(position.actions))
+        seen = (nodes, position.rules, position.opening, position.key, tuple(position.actions))
         if seen == self._seen:
             return
         self._seen, self._position = seen, position.copy()
@@ -46,16 +45,16 @@ class LookOut:
             until = now + SHARE * (until - now)
             if until <= now:
                 return
-        if self._nodes and on:
-            self._look(position, until)
+        if nodes:
+            self._look(position, nodes, until)
 
-    def _look(self, position: Position, until: float | None) -> None:
+    def _look(self, position: Position, nodes: int, until: float | None) -> None:
         game = (position.rules, position.opening)
         if self._search is None or game != (self._search.rules, self._search.opening):
             self._search = ThreatSearch(*game)
-        self.win = self._search.win(position, nodes=self._nodes, until=until)
+        self.win = self._search.win(position, nodes=nodes, until=until)
         if self.win is None:
-            left = self._search.defences(position, nodes=self._nodes, until=until) or {}
+            left = self._search.defences(position, nodes=nodes, until=until) or {}
             self.losses = {action: win for action, win in left.items() if win is not None}
 
     def result(self) -> SearchResult | None:

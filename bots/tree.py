@@ -1,10 +1,9 @@
-"""The search tree of one game, grown in slices, so that a clock can be looked at in between."""
+"""The search trees that bots grow: in slices, so that a clock can be looked at in between."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -26,46 +25,63 @@ _NODE_BYTES = 186  # with its edges, about
 _Z = 1.96
 
 
-class Tree(SearchBatch):
-    """A `SearchBatch` of one tree whose simulations are asked for little by little."""
+class Trees(SearchBatch):
+    """A `SearchBatch` whose roots need not search what is known to lose to threats."""
+
+    def __init__(
+        self, games: int, config: SearchConfig, *, height: int, width: int, cache_mib: int
+    ) -> None:
+        super().__init__(games, config, height=height, width=width, cache_mib=cache_mib)
+        self._losses: list[Mapping[int, Win]] = [{}] * games
+
+    def losses(self, index: int) -> Mapping[int, Win]:
+        """Actions of a root that are not searched, and the other seat's wins after them."""
+        return self._losses[index]
+
+    def give_up(self, index: int, losses: Mapping[int, Win]) -> None:
+        """Search none of these actions of the root, until the root is another one."""
+        self._losses[index] = losses
+        if self._core.root_is_expanded(index):
+            self._dress_root(index)
+
+    def line(self, index: int, action: int) -> list[TreeNode]:
+        """As `SearchBatch.line`; how an action loses that is not searched."""
+        losses = self._losses[index]
+        if action in losses:
+            return _told(self.position(index), (action, *losses[action].actions))
+        return super().line(index, action)
+
+    def _begin(self, index: int, simulations: int | None, noise: bool) -> None:
+        self._losses[index] = {}
+        super()._begin(index, simulations, noise)
+
+    def _dress_root(self, index: int) -> None:
+        if self._losses[index]:
+            self._core.give_up(index, np.array(sorted(self._losses[index]), np.int32))
+        super()._dress_root(index)
+
+
+class Tree(Trees):
+    """The tree of one game, whose simulations are asked for little by little."""
 
     def __init__(self, config: SearchConfig, *, height: int, width: int, cache_mib: int) -> None:
         super().__init__(1, config, height=height, width=width, cache_mib=cache_mib)
         self._target = 0
-        #: Actions of the root that are not searched, and the other seat's wins after them.
-        self.losses: Mapping[int, Win] = {}
 
     def plant(self, position: Position, seed: int, budget: int) -> None:
         """Begin anew at a position. Raises `ValueError` for a finished game."""
-        self._target, self.losses = self._slice(0, budget), {}
+        self._target = self._slice(0, budget)
         self.start(0, position, seed, simulations=self._target)
 
     def descend(self, action: int, budget: int) -> None:
         """Make the position after an action the root, and keep what is known below it."""
-        self._target, self.losses = self._slice(0, budget), {}
+        self._target = self._slice(0, budget)
         self.advance(0, action, simulations=self._target)
 
     def ask(self, budget: int) -> None:
         """Go on at the same root."""
         self._target = self._slice(self.simulations(0), budget)
         self.extend(0, self._target)
-
-    def give_up(self, losses: Mapping[int, Win]) -> None:
-        """Search none of these actions of the root, which lose to threats."""
-        self.losses = losses
-        if self._core.root_is_expanded(0):
-            self._dress_root(0)
-
-    def _dress_root(self, index: int) -> None:
-        if self.losses:
-            self._core.give_up(index, np.array(sorted(self.losses), np.int32))
-        super()._dress_root(index)
-
-    def line(self, index: int, action: int) -> list[TreeNode]:
-        """As `SearchBatch.line`; how an action loses that is not searched."""
-        if action in self.losses:
-            return _told(self.position(index), (action, *self.losses[action].actions))
-        return super().line(index, action)
 
     def grow(self, evaluator: Evaluator, budget: int, stop: Callable[[], bool]) -> None:
         """Search until the root has `budget` simulations, is proven, or the tree is full.
@@ -90,24 +106,19 @@ class Tree(SearchBatch):
         return budget if self.config.kind == "gumbel" else min(budget, done + SLICE)
 
 
-def read(
-    batch: SearchBatch, index: int = 0, losses: Mapping[int, Win] = MappingProxyType({})
-) -> Reading | None:
-    """A tree's nodes, or None where there are too many to read.
-
-    `losses` are actions of the root that were not searched, and the wins after them.
-    """
-    small = batch.used_bytes(index) < READABLE_NODES * _NODE_BYTES
-    return Reading(batch, index, losses) if small else None
+def read(trees: Trees, index: int = 0) -> Reading | None:
+    """A tree's nodes, or None where there are too many to read."""
+    small = trees.used_bytes(index) < READABLE_NODES * _NODE_BYTES
+    return Reading(trees, index) if small else None
 
 
 class Reading:
     """A tree's nodes as they were when it was read."""
 
-    def __init__(self, batch: SearchBatch, index: int, losses: Mapping[int, Win]) -> None:
-        self._position = batch.position(index)
-        self._losses = dict(losses)
-        self._table, self._threat_plies = batch.tree(index), batch.threat_plies(index)
+    def __init__(self, trees: Trees, index: int) -> None:
+        self._position = trees.position(index)
+        self._losses = dict(trees.losses(index))
+        self._table, self._threat_plies = trees.tree(index), trees.threat_plies(index)
         self._children: dict[int, list[int]] = {}
         for node, parent in enumerate(self._table[1:, 0].astype(int).tolist(), start=1):
             self._children.setdefault(parent, []).append(node)

@@ -405,15 +405,16 @@ cdef bint _is_offered(const Position *position, int cell) noexcept nogil:
     return False
 
 
-cdef bint _is_equivalent(const Rules *rules, const Position *position, int cell) noexcept nogil:
-    # Whether a symmetry of the figure carries the cell to an offered one, the edge ignored.
-    cdef int i
+cdef int _equivalent_offer(const Rules *rules, const Position *position, int cell) noexcept nogil:
+    # The offered cell to which a symmetry of the figure carries this one, the edge ignored; else 0.
+    cdef int i, image
     if _is_offered(position, cell):
-        return True
+        return cell
     for i in range(position.symmetries):
-        if _is_offered(position, _image_cell(rules, &position.figure[i], cell)):
-            return True
-    return False
+        image = _image_cell(rules, &position.figure[i], cell)
+        if _is_offered(position, image):
+            return image
+    return 0
 
 
 # --- what is legal ------------------------------------------------------------------------------
@@ -493,7 +494,7 @@ cdef int _phase_verdict(const Rules *rules, const Position *position, int cell) 
         return NOT_IN_PHASE
     if phase.effect == PICKS and not _is_offered(position, cell):
         return NOT_IN_PHASE
-    if phase.effect == OFFERS and _is_equivalent(rules, position, cell):
+    if phase.effect == OFFERS and _equivalent_offer(rules, position, cell):
         return EQUIVALENT
     return LEGAL
 
@@ -1137,6 +1138,11 @@ cdef class PositionCore:
     @property
     def offers(self):
         return [self.table.rules.point_of[self.block.offers[i]] for i in range(self.block.offered)]
+
+    def equivalent_offer(self, int point):
+        """The point offered already that this one is equivalent to."""
+        cdef const Rules *rules = &self.table.rules
+        return rules.point_of[_equivalent_offer(rules, self.block, rules.cell_of[point])]
 
     @property
     def reason(self):

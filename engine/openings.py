@@ -372,7 +372,7 @@ def opening(name: str) -> Opening:
     """
     if name in OPENINGS:
         return OPENINGS[name]
-    base, dash, digits = name.partition("-")
+    base, dash, digits = str(name).partition("-")
     if base in _NUMBERED:
         default = _NUMBERED[base][0]
         if not dash:

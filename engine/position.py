@@ -353,6 +353,9 @@ class Position:
             detail = f"next: {phase.wanted}"
         elif reason == "not-in-this-phase":
             detail = self._why_not_in_play(action)
+        elif reason == "equivalent":
+            offer = self.action_name(self._core.equivalent_offer(self.parse_action(action)))
+            detail = f"the same by symmetry as the offer {offer}"
         return IllegalAction(action, reason, detail)
 
     def _why_not_in_play(self, option: str) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 from bots.analyst import Analysis, Analyst, Query, Ticket
 from bots.levels import HIGHEST, LEVELS
 from bots.loading import Bot
-from bots.threats import LookOut
 from bots.tree import best_proven
 from engine import Position
 
@@ -42,7 +41,6 @@ class Desks:
         self.bots = dict(bots)
         self._analysts: dict[str, Analyst] = {}
         self._random = np.random.default_rng()
-        self._look_out = LookOut(THREAT_NODES)
 
     def check(self, bot: str) -> None:
         """Raise `UnknownBotError` where there is no such bot."""
@@ -62,7 +60,8 @@ class Desks:
     ) -> Ticket:
         """Search a position; `report` is called in the event loop, the last time when it is done.
 
-        `simulations` None: the bot's own at this level. Raises `UnknownBotError`, and
+        `simulations` None: the bot's own at this level, for choosing a move; the highest then looks
+        for wins by threats first. Raises `UnknownBotError`, and
         `BotError` for a network that cannot be loaded.
         """
         self.check(bot)
@@ -73,6 +72,7 @@ class Desks:
             position=position,
             simulations=simulations or LEVELS[level].limit(own),
             settle=simulations is None,
+            threats=THREAT_NODES if simulations is None and level == HIGHEST else 0,
             priority=priority,
             every=every,
             lines=CANDIDATES,
@@ -88,21 +88,12 @@ class Desks:
         return self._analysts[bot]
 
     def choice(self, analysis: Analysis, level: int) -> int:
-        """The action that a bot of this level plays after its search.
-
-        The highest sees wins by threats, its own and the other seat's, beyond its search.
-        """
+        """The action that a bot of this level plays after its search."""
         result = analysis.result
         assert result is not None
         if level < HIGHEST:
             return LEVELS[level].choose(result, 0.0, self._random)
-        if result.proven:
-            return best_proven(result, analysis.plies_to_end)
-        self._look_out.look(analysis.query.position, None)
-        if self._look_out.win is not None:
-            return self._look_out.win.actions[0]
-        ranked = (int(result.actions[k]) for k in analysis.ranking)
-        return next((a for a in ranked if a not in self._look_out.losses), result.action)
+        return best_proven(result, analysis.plies_to_end)
 
     def catalogue(self) -> list[dict[str, Any]]:
         """Each bot's name and the games that it was trained on."""

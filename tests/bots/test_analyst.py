@@ -293,3 +293,41 @@ def test_a_choice_ends_when_it_is_settled(desk: Desk) -> None:
     assert result is not None
     assert result.proven is None
     assert result.simulations < 5000
+
+
+def test_a_win_by_threats_needs_no_network() -> None:
+    evaluator = Slow()
+    desk = Desk(evaluator)
+    two_threes = {"black": ["c5", "d5", "e3", "e4"], "white": ["a1", "a9", "i1", "i9"]}
+    position = Position.from_setup(GOMOKU, **two_threes)  # type: ignore[arg-type]
+    desk.ask(position, simulations=60, threats=20_000)
+    analysis = desk.hear()
+    desk.analyst.close()
+    assert analysis.final and analysis.result is not None
+    assert analysis.result.proven == 1
+    action = analysis.result.action
+    assert position.action_name(action) == "e5"
+    assert analysis.result.actions[analysis.ranking[0]] == action
+    assert analysis.lines[0][0].action == action
+    assert analysis.plies_to_end[action] == len(analysis.lines[0])
+    assert evaluator.batches == []
+
+
+def test_what_loses_to_threats_is_not_searched() -> None:
+    desk = Desk()
+    open_three = {"black": ["d5", "e5", "f5"], "white": ["a1", "i9"], "to_play": "white"}
+    position = Position.from_setup(GOMOKU, **open_three)  # type: ignore[arg-type]
+    found = []
+    for threats in (0, 20_000):
+        desk.ask(position, simulations=60, threats=threats)
+        result = desk.hear().result
+        assert result is not None
+        found.append({position.action_name(int(a)) for a in result.actions[result.visits > 0]})
+    # The tree is another one afterwards: nothing is left of what was given up.
+    desk.ask(position, simulations=60)
+    again = desk.hear().result
+    desk.analyst.close()
+    defences = {"b5", "c5", "g5", "h5"}
+    assert found[1] <= defences and not found[0] <= defences
+    assert again is not None
+    assert {position.action_name(int(a)) for a in again.actions[again.visits > 0]} == found[0]

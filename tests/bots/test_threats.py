@@ -164,8 +164,8 @@ def test_it_repeats_itself_where_nothing_limits_time() -> None:
 
 def test_looking_takes_no_time_that_is_not_there() -> None:
     position = Position.from_setup(GOMOKU, **TWO_THREES)
-    look_out = LookOut(1 << 40)
-    look_out.look(position, time.monotonic() - 1)
+    look_out = LookOut()
+    look_out.look(position, 1 << 40, time.monotonic() - 1)
     assert look_out.win is None
     thinker = player(position, threats=1 << 40)
     began = time.monotonic()

@@ -176,6 +176,18 @@ def test_what_the_phase_does_not_take_is_told_what_it_takes(
     assert answer["error"]["detail"].endswith(detail)
 
 
+@pytest.mark.parametrize(("offers", "refused", "offer"), [("g7", "i8", "g7"), ("i8", "g7", "i8")])
+def test_an_equivalent_offer_is_told_to_which(offers: str, refused: str, offer: str) -> None:
+    actions = ["h8", "h9", "h7", "black", "h6", "3", "white", *offers.split(), refused]
+    answer = judge({"game": "renju", "opening": "soosorv-8", "actions": actions})
+    assert answer["error"] == {
+        "ply": len(actions) - 1,
+        "action": refused,
+        "reason": "equivalent",
+        "detail": f"the same by symmetry as the offer {offer}",
+    }
+
+
 def test_elsewhere_a_number_is_as_any_other_action() -> None:
     for action, reason in (("13", "unknown-action"), ("5", "not-in-this-phase")):
         answer = judge({"game": "renju", "opening": "soosorv-8", "actions": [action]})

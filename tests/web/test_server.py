@@ -119,9 +119,8 @@ def test_bots_play_their_seats_and_rest_when_nobody_watches() -> None:
             while view["ply"] < 4:
                 view = visitor.hear("view")
         with visiting(address) as visitor:
+            view = visitor.ask("open", id=view["id"])
             while view["phase"] != "over" and view["ply"] < 30:
-                if view["ply"] == 4:
-                    view = visitor.ask("open", id=view["id"])
                 view = visitor.hear("view")
         assert all(value is not None for value in view["record"]["values"][: view["ply"]])
 
