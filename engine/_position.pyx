@@ -22,7 +22,7 @@ from engine._types cimport (
     BY_FULL_BOARD, BY_LINE, BY_NO_ACTION, BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY,
     EQUIVALENT, FORBIDDEN, FORBIDDEN_ILLEGAL, FORBIDDEN_LOSES, GAME_OVER, History, LEGAL,
     LINE_LOSES, LINE_NONE, LINE_WINS, MAX_ACTIONS, MAX_CELLS, MAX_OFFERS, MAX_PHASES,
-    MAX_POINTS, MAX_POSITION_WORDS, NEAR_CORNERS, NOBODY, NOT_IN_PHASE, OCCUPIED, OFFERS,
+    MAX_POINTS, MAX_POSITION_WORDS, NEAR_CORNERS, NEWEST, NOBODY, NOT_IN_PHASE, OCCUPIED, OFFERS,
     OPTION_COUNT, OVERLINE_LOSES, OVERLINE_NOTHING, OVERLINE_WINS, PASS, PICKS, PLACES, Phase,
     Position, RUNNING, Rules, SEAT_A, SEAT_B, SUICIDE, SUPERKO, Symmetry, TAKE_BLACK, TAKE_WHITE,
     WHITE,
@@ -69,7 +69,7 @@ cdef History *history_new() noexcept nogil:
     history.slots = <uint64_t *> calloc(SMALLEST_HISTORY, sizeof(uint64_t))
     history.order = <uint32_t *> malloc(SMALLEST_HISTORY // 2 * sizeof(uint32_t))
     history.mask = SMALLEST_HISTORY - 1
-    history.count = 0
+    history.filed = history.count = 0
     if history.slots == NULL or history.order == NULL:
         history_free(history)
         return NULL
@@ -98,52 +98,67 @@ cdef int history_copy(const History *source, History *target) noexcept nogil:
         free(target.order)
         target.slots, target.order, target.mask = slots, order, source.mask
     memcpy(target.slots, source.slots, size * sizeof(uint64_t))
-    memcpy(target.order, source.order, source.count * sizeof(uint32_t))
-    target.count = source.count
+    memcpy(target.order, source.order, source.filed * sizeof(uint32_t))
+    memcpy(target.newest, source.newest, NEWEST * sizeof(uint64_t))
+    target.filed, target.count = source.filed, source.count
     return 0
 
 
-cdef void _insert(History *history, uint64_t key) noexcept nogil:
-    cdef uint32_t slot = <uint32_t> key & history.mask
-    while history.slots[slot]:
-        slot = (slot + 1) & history.mask
-    history.slots[slot] = key
-    history.order[history.count] = slot
-    history.count += 1
+cdef void _file(uint64_t *slots, uint32_t mask, uint32_t *filed_at, uint64_t key) noexcept nogil:
+    # Puts a key into a table; `filed_at` is told where.
+    cdef uint32_t slot = <uint32_t> key & mask
+    while slots[slot]:
+        slot = (slot + 1) & mask
+    slots[slot] = key
+    filed_at[0] = slot
+
+
+cdef int _grow(History *history) noexcept nogil:
+    # Twice as many slots. Returns -1, with nothing changed, where memory is out.
+    cdef uint32_t mask = 2 * history.mask + 1, i
+    cdef uint64_t *slots = <uint64_t *> calloc(mask + 1, sizeof(uint64_t))
+    cdef uint32_t *order = <uint32_t *> malloc((mask + 1) // 2 * sizeof(uint32_t))
+    if slots == NULL or order == NULL:
+        free(slots)
+        free(order)
+        return -1
+    for i in range(history.filed):
+        _file(slots, mask, &order[i], history.slots[history.order[i]])
+    free(history.slots)
+    free(history.order)
+    history.slots, history.order, history.mask = slots, order, mask
+    return 0
 
 
 cdef int history_push(History *history, uint64_t key) noexcept nogil:
-    cdef History grown
-    cdef uint32_t i
-    if 2 * (history.count + 1) > history.mask:
-        grown.mask = 2 * history.mask + 1
-        grown.count = 0
-        grown.slots = <uint64_t *> calloc(grown.mask + 1, sizeof(uint64_t))
-        grown.order = <uint32_t *> malloc((grown.mask + 1) // 2 * sizeof(uint32_t))
-        if grown.slots == NULL or grown.order == NULL:
-            free(grown.slots)
-            free(grown.order)
+    cdef int i
+    if history.count - history.filed == NEWEST:
+        if 2 * history.count > history.mask and _grow(history) < 0:
             return -1
-        for i in range(history.count):
-            _insert(&grown, history.slots[history.order[i]])
-        free(history.slots)
-        free(history.order)
-        history[0] = grown
-    _insert(history, key if key else 1)
+        for i in range(NEWEST):
+            _file(history.slots, history.mask, &history.order[history.filed + i],
+                  history.newest[i])
+        history.filed = history.count
+    history.newest[history.count - history.filed] = key if key else 1
+    history.count += 1
     return 0
 
 
 cdef void history_pop(History *history, uint32_t count) noexcept nogil:
     # Keys leave in the reverse order of their coming, so freeing their slots breaks no probe chain.
-    while history.count > count:
-        history.count -= 1
-        history.slots[history.order[history.count]] = 0
+    while history.filed > count:
+        history.filed -= 1
+        history.slots[history.order[history.filed]] = 0
+    history.count = min(history.count, count)
 
 
 cdef bint history_has(const History *history, uint64_t key) noexcept nogil:
-    cdef uint32_t slot
+    cdef uint32_t slot, i
     if not key:
         key = 1
+    for i in range(history.count - history.filed):
+        if history.newest[i] == key:
+            return True
     slot = <uint32_t> key & history.mask
     while history.slots[slot]:
         if history.slots[slot] == key:

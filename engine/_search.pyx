@@ -19,6 +19,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from engine._best cimport best_of
 from engine._board cimport judge_lines, winning_cells, winning_cells_by
 from engine._cache cimport (
     Cache, Entry, cache_clear, cache_find, cache_free, cache_make, cache_store, check_of, priors_of,
@@ -58,6 +59,16 @@ cdef enum:                      # an action, a prior and a child
 
 cdef enum:
     THREAT_BITS = 12                # of the table of a search for threats at leaves
+
+cdef extern from * nogil:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define narabe_prefetch(at) __builtin_prefetch(at)
+    #else
+    #define narabe_prefetch(at) ((void) (at))
+    #endif
+    """
+    void prefetch "narabe_prefetch"(const void *at)
 
 cdef enum:
     LARGEST_POSITION = sizeof(Position) + 9 * MAX_CELLS + 16
@@ -574,23 +585,16 @@ cdef void _keep_best(Arena *arena, const Node *node, const uint16_t *actions,
     # The node's `kept` edges: all, or those with the best priors, the first of equals.
     cdef uint16_t *best = &arena.actions[node.first]
     cdef float *best_priors = &arena.priors[node.first]
-    cdef int k, at, size = 0
+    cdef uint16_t order[KEPT]
+    cdef int k
     if node.kept == node.edges:
         memcpy(best, actions, node.kept * sizeof(uint16_t))
         memcpy(best_priors, priors, node.kept * sizeof(float))
         _best_unvisited_first(arena, node)
         return
-    for k in range(node.edges):
-        if size == node.kept:
-            if priors[k] <= best_priors[size - 1]:
-                continue
-            size -= 1
-        at = size
-        while at and priors[k] > best_priors[at - 1]:
-            best[at], best_priors[at] = best[at - 1], best_priors[at - 1]
-            at -= 1
-        best[at], best_priors[at] = actions[k], priors[k]
-        size += 1
+    best_of(priors, node.edges, node.kept, order)
+    for k in range(node.kept):
+        best[k], best_priors[k] = actions[order[k]], priors[order[k]]
 
 
 cdef void _keep_all(Arena *arena, Node *node, uint32_t first, const uint16_t *actions,
@@ -622,6 +626,45 @@ cdef void _expand(Arena *arena, uint32_t at, float value) noexcept nogil:
     node.state = EXPANDED
     node.value = value if node.seat == SEAT_A else -value
     _back_up(arena, at, node.value)
+
+
+# --- caches -------------------------------------------------------------------------------------
+
+cdef void _fetch_root(const Tree *tree) noexcept nogil:
+    # The network has emptied the processor's caches each time that the trees are entered again, so
+    # the next tree is fetched while the present one is worked on.
+    cdef uint32_t at
+    if tree.active:
+        for at in range(0, tree.rules.position_bytes, 64):      # lines of a cache
+            prefetch(<const char *> tree.root + at)
+        prefetch(tree.arena.nodes)
+        prefetch(tree.history)
+
+
+# --- what a root has found ----------------------------------------------------------------------
+
+cdef int _visit_policy(int count, const int32_t *visits, const float *values, const float *logits,
+                       const signed char *proofs, float *policy) noexcept nogil:
+    # The actions of a root by visits; proven wins take all of it, proven losses none. Returns the
+    # best one: value, then prior, then the lower action break ties.
+    cdef int k, best = 0, allowed = -1
+    cdef double total = 0
+    for k in range(count):
+        # Any win before what is open, and that before losses.
+        allowed = max(allowed, 1 if proofs[k] == 1 else 0 if proofs[k] != -1 else -1)
+    for k in range(count):
+        policy[k] = proofs[k] == 1 if allowed == 1 else visits[k] * (proofs[k] != -1 or allowed < 0)
+        total += policy[k]
+    if not total:
+        for k in range(count):
+            policy[k] = expf(logits[k]) if proofs[k] != -1 or allowed < 0 else 0
+            total += policy[k]
+    for k in range(count):
+        policy[k] = <float> (policy[k] / total)
+        if policy[k] > policy[best] or policy[k] == policy[best] and (
+                values[k] > values[best] or values[k] == values[best] and logits[k] > logits[best]):
+            best = k
+    return best
 
 
 # --- the batch ----------------------------------------------------------------------------------
@@ -815,13 +858,15 @@ cdef class SearchCore:
 
     def collect(self):
         """Descends in all trees until the batch is full or nothing more is wanted; returns rows."""
-        cdef int _k, index = self.first_tree
+        cdef int _k, index = self.first_tree, after
         with nogil:
             for _k in range(self.tree_count):
                 if self.rows + self.settings.leaves_per_step > self.batch_size:
                     break
+                after = (index + 1) % self.tree_count
+                _fetch_root(&self.trees[after])
                 self._collect_from(index)
-                index = (index + 1) % self.tree_count
+                index = after
             self.first_tree = index
             if self.rows:
                 self.counts.steps += 1
@@ -923,12 +968,24 @@ cdef class SearchCore:
             raise ValueError("search: the evaluator returned a number that is not finite")
         with nogil:
             for row in range(self.rows):
+                self._fetch_path(row)
                 self._answer(row, &logits[row, 0], values[row])
         for row in range(self.rows):
             if self.row_nodes[row] == 0:
                 roots.append(self.row_trees[row])
         self.rows = 0
         return roots
+
+    cdef void _fetch_path(self, int row) noexcept nogil:
+        # The ends of the next rows' ways up to their roots.
+        cdef const Node *nodes
+        if row + 2 < self.rows:
+            nodes = self.trees[self.row_trees[row + 2]].arena.nodes
+            prefetch(&nodes[self.row_nodes[row + 2]])
+            prefetch(nodes)
+        if row + 1 < self.rows:
+            nodes = self.trees[self.row_trees[row + 1]].arena.nodes
+            prefetch(&nodes[nodes[self.row_nodes[row + 1]].parent])
 
     cdef void _answer(self, int row, const float *logits, float value) noexcept nogil:
         cdef uint32_t at = self.row_nodes[row]
@@ -1013,10 +1070,11 @@ cdef class SearchCore:
         return [i for i in range(self.tree_count) if _is_finished(&self.trees[i], &self.settings)]
 
     def root_edges(self, int index):
-        """Arrays over the root's actions, ascending: actions, visits, values, log priors, proofs.
+        """Arrays over the root's actions, ascending, and the index of the best one by visits.
 
-        Values are means for the seat to act (exact where proven, 0 where unvisited); proofs are +1,
-        0, -1 for that seat and 2 where unproven.
+        Actions, visits, values, log priors, proofs, policy by visits. Values are means for the seat
+        to act (exact where proven, 0 where unvisited); proofs are +1, 0, -1 for that seat and 2
+        where unproven.
         """
         cdef const Tree *tree = &self.trees[index]
         cdef const Arena *arena = &tree.arena
@@ -1027,9 +1085,10 @@ cdef class SearchCore:
         cdef int action, edge, at = 0, n = root.edges
         actions, visits = np.zeros(n, np.int32), np.zeros(n, np.int32)
         values, logits = np.zeros(n, np.float32), np.zeros(n, np.float32)
+        policy = np.zeros(n, np.float32)
         proofs = np.zeros(n, np.int8)
         cdef int32_t[::1] actions_at = actions, visits_at = visits
-        cdef float[::1] values_at = values, logits_at = logits
+        cdef float[::1] values_at = values, logits_at = logits, policy_at = policy
         cdef signed char[::1] proofs_at = proofs
         for action in range(tree.rules.actions):
             edge_of[action] = -1
@@ -1049,7 +1108,9 @@ cdef class SearchCore:
                 elif child.visits:
                     values_at[at] = sign * child.total / child.visits
             at += 1
-        return actions, visits, values, logits, proofs
+        edge = _visit_policy(n, &visits_at[0], &values_at[0], &logits_at[0], &proofs_at[0],
+                             &policy_at[0])
+        return actions, visits, values, logits, proofs, policy, edge
 
     def root_size(self, int index):
         """Number of the root's actions."""

@@ -180,12 +180,18 @@ cdef struct Position:
     #   uint16_t liberties[cells]       # of heads: pseudo-liberties (stone-liberty adjacencies)
     #   uint16_t sizes[cells]           # of heads: stones in the chain
 
+cdef enum:
+    NEWEST = 32                         # keys of a history that are not filed
+
 cdef struct History:
-    # Keys of all earlier boards with the seat to act: a hash set that forgets in reverse order.
+    # Keys of all earlier boards with the seat to act: a hash set that forgets in reverse order. The
+    # newest keys are only listed: most are gone soon, and each of a table's slots is a cache miss.
     uint64_t *slots                     # open addressing, 0: free
-    uint32_t *order                     # slot of each key in the order of their coming
+    uint32_t *order                     # slot of each filed key in the order of their coming
     uint32_t mask                       # slots - 1; slots is a power of two
+    uint32_t filed                      # keys in the table
     uint32_t count                      # keys held
+    uint64_t newest[NEWEST]             # those that are not filed
 
 
 cdef inline uint8_t *colours_of(const Rules *rules, const Position *position) noexcept nogil:

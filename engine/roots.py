@@ -1,4 +1,4 @@
-"""From a root's visit counts to a choice and a training target: for PUCT and for Gumbel search.
+"""From a root's visit counts to a choice and a training target, for Gumbel search.
 
 All arrays run over the root's k legal actions, ascending; values are expectations in [-1, 1] for
 the seat to act.
@@ -49,31 +49,6 @@ class RootEdges:
         """[k] actions not proven lost; all of them where every action is."""
         open_: NDArray[np.bool_] = self.proofs != -1
         return open_ if open_.any() else np.ones(len(open_), np.bool_)
-
-
-def visit_policy(root: RootEdges) -> Floats:
-    """[k] visits as a distribution; proven wins take all of it, proven losses none of it."""
-    visits: NDArray[Any] = root.visits
-    if root.proofs.min() != UNPROVEN:
-        forced = root.forced()
-        if forced is not None:
-            return forced
-        visits = np.where(root.open(), visits, 0)
-    total = visits.sum()
-    if not total:
-        return normalised(np.where(root.open(), root.priors, np.float32(0)))
-    policy: Floats = (visits / total).astype(np.float32)
-    return policy
-
-
-def visit_choice(root: RootEdges, policy: Floats) -> int:
-    """Index of the most visited action; value, then prior, then the lower action break ties."""
-    best = int(policy.argmax())
-    ties = np.flatnonzero(policy == policy[best])
-    if len(ties) > 1:
-        order = np.lexsort((-root.actions[ties], root.priors[ties], root.q[ties]))
-        best = int(ties[order[-1]])
-    return best
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -345,14 +345,12 @@ class SearchBatch:
         """What tree `index` knows now. Raises `ValueError` before its root was evaluated."""
         if not self._core.root_is_expanded(index):
             raise ValueError(f"search: tree {index} has no result before its root is evaluated")
-        edges = self._edges(index)
+        edges, policy, best = self._edges(index)
         mean, network_value, proof, simulations = self._core.root_values(index)
+        value = mean
         if self.config.kind == "gumbel":
             gumbel = self._gumbel_root(index, edges)
             best, policy, value = gumbel.choice(), gumbel.policy(), gumbel.value()
-        else:
-            policy, value = roots.visit_policy(edges), mean
-            best = roots.visit_choice(edges, policy)
         proven = None if proof == roots.UNPROVEN else proof
         return SearchResult(
             actions=edges.actions,
@@ -397,7 +395,7 @@ class SearchBatch:
 
     def _draw_gumbels(self, index: int) -> None:
         """Gumbel noise (zeros where no noise is asked for) and the actions that it makes best."""
-        edges = self._edges(index)
+        edges, _, _ = self._edges(index)
         gumbels = np.zeros(len(edges.actions), np.float32)
         if self._noise[index]:
             gumbels = self._rngs[index].gumbel(size=len(gumbels)).astype(np.float32)
@@ -406,9 +404,11 @@ class SearchBatch:
         schedule = roots.halving_schedule(considered, self._core.budget(index))
         self._core.set_gumbel(index, edges.actions, gumbels, edges.actions[best], schedule)
 
-    def _edges(self, index: int) -> roots.RootEdges:
-        actions, visits, q, logits, proofs = self._core.root_edges(index)
-        return roots.RootEdges(actions=actions, visits=visits, q=q, logits=logits, proofs=proofs)
+    def _edges(self, index: int) -> tuple[roots.RootEdges, Floats, int]:
+        """The root's actions, their policy by visits, and the index of the best one by it."""
+        actions, visits, q, logits, proofs, policy, best = self._core.root_edges(index)
+        edges = roots.RootEdges(actions=actions, visits=visits, q=q, logits=logits, proofs=proofs)
+        return edges, policy, best
 
     def _gumbel_root(self, index: int, edges: roots.RootEdges) -> roots.GumbelRoot:
         return roots.GumbelRoot(

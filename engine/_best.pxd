@@ -1,0 +1,77 @@
+# cython: language_level=3
+"""The best few of many priors, in C that compilers turn into vector instructions."""
+
+from libc.stdint cimport uint16_t
+
+cdef extern from * nogil:
+    """
+    #include <stdint.h>
+    #include <string.h>
+
+    #define NARABE_STRIDES 32   /* `kept` is at most so many */
+    #define NARABE_FEW 64       /* Counting compares all pairs, insertion branches. */
+
+    /* A number that at least `kept` of the priors reach and few others: each prior belongs to one
+       of the strides, and the `kept` strides with the highest maxima hold one that high each. */
+    static int32_t narabe_threshold(const int32_t *priors, int count, int kept) {
+        int32_t most[NARABE_STRIDES], least = INT32_MAX;
+        int i, j, k, above;
+        if (count < NARABE_STRIDES)
+            return 0;
+        memcpy(most, priors, sizeof most);
+        for (k = NARABE_STRIDES; k + NARABE_STRIDES <= count; k += NARABE_STRIDES)
+            for (i = 0; i < NARABE_STRIDES; i++)
+                most[i] = priors[k + i] > most[i] ? priors[k + i] : most[i];
+        for (i = 0; i < NARABE_STRIDES; i++) {
+            above = 0;
+            for (j = 0; j < NARABE_STRIDES; j++)
+                above += most[j] > most[i];
+            least = above < kept && most[i] < least ? most[i] : least;
+        }
+        return least;
+    }
+
+    static void narabe_insert(const int32_t *priors, int count, int kept, uint16_t *order) {
+        int at, k, size = 0;
+        for (k = 0; k < count; k++) {
+            if (size == kept) {
+                if (priors[k] <= priors[order[size - 1]])
+                    continue;
+                size--;
+            }
+            for (at = size; at && priors[k] > priors[order[at - 1]]; at--)
+                order[at] = order[at - 1];
+            order[at] = k;
+            size++;
+        }
+    }
+
+    static void narabe_best(const float *priors, int count, int kept, uint16_t *order) {
+        int32_t bits[1024], some[NARABE_FEW];   /* Floats from 0 are ordered as their bits are. */
+        uint16_t where[1024];
+        int32_t least;
+        int i, j, k, rank, size = 0;
+        memcpy(bits, priors, count * sizeof(float));
+        least = narabe_threshold(bits, count, kept);
+        for (k = 0; k < count; k++) {
+            where[size] = k;
+            size += bits[k] >= least;
+        }
+        if (size > NARABE_FEW) {
+            narabe_insert(bits, count, kept, order);
+            return;
+        }
+        for (i = 0; i < size; i++)
+            some[i] = bits[where[i]];
+        for (i = 0; i < size; i++) {
+            rank = 0;
+            for (j = 0; j < size; j++)
+                rank += (some[j] > some[i]) | ((some[j] == some[i]) & (j < i));
+            if (rank < kept)
+                order[rank] = where[i];
+        }
+    }
+    """
+    # Indices of the `kept` highest of `count` numbers from 0, the highest first, the first of
+    # equals before the others. `kept` is at most 32 and `count`, and `count` at most 1024.
+    void best_of "narabe_best"(const float *priors, int count, int kept, uint16_t *order)
