@@ -5,7 +5,8 @@
 - *self-play*: positions that a worker evaluates a second, without the cache, beside what its
   evaluator does with the same batches and nothing else, taking turns; and where the rest goes.
 - *simulations an evaluation*: with the cache, as runs play.
-- *processes*: the same worker in a Ray actor, and two of them, beside one in this process.
+- *processes*: the same worker in a Ray actor, and two of them, beside one in this process; and two
+  processes of bare evaluators beside one, which says what the machine has to give.
 - *learner*: steps a second with batches drawn from a replay folder, beside steps on one batch.
 
 `--memory MINUTES` plays 19x19 with b6c64, 64 games and 800 simulations instead, and prints the
@@ -18,10 +19,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -178,9 +181,18 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
             rate, start = _with_ray(case, network, served, count, seconds)
             found[name].append(rate)
             found["start"].append(start)
+        for name, count in (("bare", 1), ("bare two", 2)):
+            found.setdefault(name, []).append(_bare_processes(case, count, seconds))
     median = {name: float(np.median(values)) for name, values in found.items()}
     started = Row(what="processes, start of a worker", value=median["start"], unit="s")
-    return [started] + [
+    bare = Row(
+        what="processes, two bare evaluators",
+        value=median["bare two"],
+        unit="positions/s",
+        reference="one bare evaluator",
+        ratio=median["bare two"] / median["bare"],
+    )
+    return [started, bare] + [
         Row(
             what=f"processes, {name} Ray actor{'s' * (name == 'two')}",
             value=median[name],
@@ -222,6 +234,33 @@ def _with_ray(
         return evaluations / (time.perf_counter() - began), start
     finally:
         pool.close()
+
+
+def _bare_processes(case: Case, count: int, seconds: float) -> float:
+    """Positions evaluated a second by so many processes that do nothing else."""
+    context = multiprocessing.get_context("spawn")
+    begin, rates_ = context.Barrier(count), context.SimpleQueue()
+    processes = [
+        context.Process(target=_evaluate_bare, args=(case, begin, rates_, seconds))
+        for _ in range(count)
+    ]
+    for process in processes:
+        process.start()
+    total: float = sum(rates_.get() for _ in processes)
+    for process in processes:
+        process.join()
+    return total
+
+
+def _evaluate_bare(case: Case, begin: Any, rates_: Any, seconds: float) -> None:
+    """What such a process does."""
+    torch.set_num_threads(1)
+    network, served = case.serve()
+    evaluator = evaluator_for(network, "cpu", GAMES, served)
+    task = _raw_task(case, evaluator, seconds)
+    begin.wait()
+    began = time.perf_counter()
+    rates_.put(task() / (time.perf_counter() - began))
 
 
 # --- learner ------------------------------------------------------------------------------------

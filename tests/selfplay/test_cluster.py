@@ -92,6 +92,25 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         train(config, folder)
 
 
+@pytest.mark.slow
+def test_a_run_joins_a_cluster_of_two_machines_and_leaves_it_alone(tmp_path: Path) -> None:
+    from ray.cluster_utils import Cluster
+
+    machine = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=machine)
+    try:
+        cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+        config = small_config(kind="ray", games=30)
+        config.cluster.address = cluster.address
+        with RunFolder.create(tmp_path, "") as folder:
+            state = train(config, folder)
+        assert state.games >= 30
+        check_stores(config, tmp_path)
+        assert not any(node.dead_processes() for node in cluster.list_all_nodes())
+    finally:
+        cluster.shutdown()
+
+
 def test_a_sigterm_while_ray_starts_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
