@@ -43,14 +43,14 @@ def play_at_terminal(
 def _player_acts(player: Player, say: Callable[[str], None]) -> bool:
     """The player moves; False when it gives up instead."""
     position = player.position
-    seat, colour = position.seat, position.to_play
+    who = _actor(position)
     limit = player.limit_by(Clock(), time.monotonic())
     action = player.choose(limit)
     result = player.result()
     if player.resigns():
-        say(f"{seat} ({colour}) resigns  {_judgement(player, result)}")
+        say(f"{who} resigns  {_judgement(player, result)}")
         return False
-    say(f"{seat} ({colour}): {position.action_name(action)}  {_judgement(player, result)}")
+    say(f"{who}: {position.action_name(action)}  {_judgement(player, result)}")
     player.play(action)
     return True
 
@@ -98,7 +98,19 @@ def _take_back(player: Player, humans: Collection[str], say: Callable[[str], Non
 def _prompt(position: Position) -> str:
     """Who is to act, and with which words where a word can be chosen."""
     words = [name for name in _legal(position) if not name[-1].isdigit() or name.isdigit()]
-    return f"{position.seat} ({position.to_play}){' or '.join(['', *words])}:"
+    points = ["a point"] if words and _places(position) else []
+    return f"{_actor(position)}{': ' if words else ''}{' or '.join(points + words)}:"
+
+
+def _actor(position: Position) -> str:
+    """The seat to act with its colour; and the stone's where an opening has it place the other."""
+    colour = position.colour_of(position.seat)
+    other = _places(position) and colour != position.to_play
+    return f"{position.seat} ({colour}{f', places {position.to_play}' if other else ''})"
+
+
+def _places(position: Position) -> bool:
+    return int(position.legal_actions()[0]) < position.rules.points
 
 
 def _legal(position: Position) -> list[str]:

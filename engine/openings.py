@@ -310,7 +310,7 @@ OPENINGS: dict[str, Opening] = {
         ),
         Opening(
             name="swap",
-            source="gomoku's swap rule: three stones, then a choice of colour",
+            source="gomoku's swap rule, three stones and a choice (en.wikipedia.org/wiki/Gomoku)",
             phases=(
                 *_stones(("stone-1", "stone-2", "stone-3"), "A", "choose"),
                 _choose("choose", "B", "play"),
@@ -319,7 +319,7 @@ OPENINGS: dict[str, Opening] = {
         ),
         Opening(
             name="swap-2",
-            source="gomoku's swap2 rule, as used by Gomocup",
+            source="gomoku's swap2 rule, as Gomocup plays it (gomocup.org)",
             phases=_swap_2_phases(),
         ),
         Opening(
@@ -329,7 +329,7 @@ OPENINGS: dict[str, Opening] = {
         ),
         Opening(
             name="renju-swap",
-            source="renju's swap rule (world championships 1989-1995): 24 of the 26 openings",
+            source="RIF, swap rule of 1989-1995 (en.wikipedia.org/wiki/Swap_opening_rule)",
             phases=_two_fifth_moves_phases(second="B", third="central-5-near-corners"),
         ),
         Opening(
@@ -346,12 +346,12 @@ OPENINGS: dict[str, Opening] = {
         _numbered("taraguchi", 10),
         Opening(
             name="pro",
-            source="gomoku's pro rule: the third stone outside the central 5x5",
+            source="gomoku's pro rule (en.wikipedia.org/wiki/Gomoku)",
             phases=_pro_phases(5),
         ),
         Opening(
             name="long-pro",
-            source="gomoku's long pro rule: the third stone outside the central 7x7",
+            source="gomoku's long pro rule (en.wikipedia.org/wiki/Gomoku)",
             phases=_pro_phases(7),
         ),
     )

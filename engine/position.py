@@ -90,7 +90,8 @@ class Position:
         """A position with these stones, its opening over and without history; seat A has Black.
 
         Raises `RuleError` for stones that cannot stand so: off the board, twice on a point, or
-        a chain without liberties where the rules capture.
+        a chain without liberties where the rules capture, unless the last switch has left it on a
+        full board.
         """
         position = cls(rules, opening)
         blacks, whites = ([_point(rules, point) for point in points] for points in (black, white))

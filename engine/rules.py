@@ -208,6 +208,13 @@ class RuleSet:
 
         return self.points + len(OPTIONS)
 
+    def describe(self) -> str:
+        """The rules in words: the preset's name and the fields that differ from it."""
+        preset = PRESETS[self.name].to_json() if self.name in PRESETS else {}
+        fields = self.to_json().items()
+        changes = (f"{name}={value}" for name, value in fields if value != preset.get(name, value))
+        return " ".join([self.name, *changes])
+
     @property
     def gomocup_rule(self) -> int | None:
         """The number of these win rules in the Gomocup protocol; None where it has none for them.

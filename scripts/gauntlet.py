@@ -11,7 +11,7 @@ several games in folders below it; the same command goes on where it was stopped
 import argparse
 import dataclasses
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,8 +154,10 @@ def choose_games(
         opening = find_opening(opening).name
         known = [game for game in known if game[1] == opening]
     if preset is not None:
-        rules = RuleSet.preset(preset, **dict(_override(text) for text in overrides))
-        known = [game for game in known if game[0] == rules] or [(rules, opening or "none")]
+        changes = dict(_override(text) for text in overrides)
+        rules = RuleSet.preset(preset, **changes)
+        known = [game for game in known if _is_variant(game[0], rules, changes)]
+        known = known or [(rules, opening or "none")]
     elif overrides:
         raise UsageError("--rule changes the rules of a preset; give --game too")
     elif not lists:
@@ -164,6 +166,12 @@ def choose_games(
         names = "; ".join(describe(*game) for each in lists for game in each[:3])
         raise UsageError(f"the players have no such game in common ({names}); give --game")
     return one_of_each(known)
+
+
+def _is_variant(known: RuleSet, rules: RuleSet, changes: Mapping[str, Any]) -> bool:
+    """Whether it is of the same preset, with the fields that were asked for as they are there."""
+    fields = {"name", *changes} - {"size"} | ({"width", "height"} if "size" in changes else set())
+    return all(getattr(known, field) == getattr(rules, field) for field in fields)
 
 
 def _override(text: str) -> tuple[str, Any]:

@@ -23,6 +23,9 @@ from model.serving import load_served
 Game = tuple[RuleSet, str]
 """A rule set and the name of its opening protocol."""
 
+NAMED = 3
+"""Games that a message names, at most."""
+
 BUCKET = 16
 """Positions that a network sees at once: few games leave little of a batch empty."""
 
@@ -53,20 +56,18 @@ class Player:
     def check(self, rules: RuleSet, opening: str) -> None:
         """Raises PlayerError if the player was not made for this game."""
         if self.games is not None and (rules, opening) not in self.games:
-            known = "; ".join(describe(*game) for game in self.games)
+            known = "; ".join(describe(*game) for game in self.games[:NAMED]) or "no game"
+            more = len(self.games) - NAMED
+            known += f" and {more} more" if more > 0 else ""
             raise PlayerError(
-                f"player {self.name} plays {known or 'no game'}, not {describe(rules, opening)};"
+                f"player {self.name} plays {known}, not {describe(rules, opening)};"
                 " give players of one game, or the game's rules as options"
             )
 
 
 def describe(rules: RuleSet, opening: str) -> str:
     """A game in words: its preset with the rules that differ from it, and the opening."""
-    preset = RuleSet.preset(rules.name).to_json()
-    changes = [
-        f"{name}={value}" for name, value in rules.to_json().items() if value != preset[name]
-    ]
-    return " ".join([rules.name, *changes, f"with opening {opening}"])
+    return f"{rules.describe()} with opening {opening}"
 
 
 def random_player() -> Player:

@@ -92,9 +92,16 @@ def test_undo_goes_back_to_a_turn_of_a_person() -> None:
 
 def test_words_that_an_opening_allows_are_listed() -> None:
     terminal, position = play("AB", "b2", "white", opening="swap-1st")
-    assert "B (white) black or white: " in terminal.text.replace(" or black", " black")
+    assert "B (white): black or white: " in terminal.text
     assert position.phase == "play"
     assert position.seat == "B"
+
+
+def test_a_seat_is_told_with_its_own_colour() -> None:
+    terminal, _ = play("AB", "a1", "b2", "c3", "black", "a2", "quit", opening="swap")
+    asked = [line for line in terminal.text.splitlines() if line.startswith(("A (", "B ("))]
+    starts = ["A (black)", "A (black, places white)", "A (black)", "B (white)", "A (white)"]
+    assert [line.split(":")[0] for line in asked] == [*starts, "B (black)"]
 
 
 def test_a_player_that_gives_up() -> None:

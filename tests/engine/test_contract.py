@@ -113,6 +113,24 @@ def test_legal_actions_are_accepted_and_all_others_refused(rules: RuleSet, openi
         assert snapshot(position) == before
 
 
+@pytest.mark.parametrize("opening", ["none", "swap-2", "soosorv-8", "taraguchi-10"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_also_on_the_presets_own_boards(preset: str, opening: str) -> None:
+    rules = RuleSet.preset(preset)
+    if preset == "mnk" and opening == "taraguchi-10":
+        pytest.skip("has no central 7x7")
+    for position in random_game(rules, opening):
+        legal = set(position.legal_actions().tolist())
+        assert legal == {action for action in range(rules.num_actions) if position.is_legal(action)}
+        assert position.key == position.recomputed_key()
+        if position.ply == 14:
+            break
+    again = Position(rules, opening)
+    for action in position.actions:
+        again.play(action)
+    assert snapshot(again) == snapshot(position)
+
+
 @every_game
 def test_no_action_outside_the_list(rules: RuleSet, opening: str) -> None:
     position = Position(rules, opening)

@@ -85,7 +85,7 @@ def test_bad_input_is_one_clear_line(
         ([small, "random", "--rule", "size=9"], "give --game too"),
         ([small, "random", "--game", "mnk", "--rule", "size"], "--rule size: is not NAME=VALUE"),
         ([small, "random", "--game", "mnk", "--rule", "sizes=5"], "rules.sizes: no such rule"),
-        ([small, "random", "--game", "mnk"], "plays mnk width=4 height=4 with opening none, not"),
+        ([small, "random", "--game", "caro"], "plays mnk width=4 height=4 with opening none, not"),
         ([small, "random", "--opening", "swap-2"], "give --game"),
         ([small, "random", "--opening", "swap-9"], "'swap-9' is not one of none, swap-1st"),
         ([small, larger], "the players have no such game in common"),
@@ -112,6 +112,10 @@ def test_the_game_is_that_of_the_players() -> None:
     assert choose_games([player(one)], "mnk", ["overline=exact"], "swap") == [
         (RuleSet.preset("mnk", overline="exact"), "swap")
     ]
+    # What is not said may be as the players have it.
+    assert choose_games([player(one)], "mnk", [], None) == [one]
+    assert choose_games([player((LARGER, "none"), other)], "mnk", ["size=4"], None) == [other]
+    assert choose_games([player(one, other)], "mnk", [], "swap-1st") == [other]
     # Several: one of each preset and opening.
     assert choose_games([player(one, (LARGER, "none"), other)], None, [], None) == [one, other]
     with pytest.raises(UsageError, match="no such game in common"):

@@ -290,6 +290,19 @@ def test_an_impossible_request_is_refused_with_its_place(request_: object, messa
     assert message in refusal(request_)
 
 
+def test_a_full_board_of_switched_stones_can_be_set_up() -> None:
+    setup = {"black": ["a1", "b2", "c3", "a3", "c1"], "white": ["b1", "a2", "c2", "b3"]}
+    rules = {"size": 3, "line_length": 4}
+    answer = judge({"game": "connect-go", "rules": rules, "setup": setup})
+    assert answer["result"] == {
+        "winner_seat": "A",
+        "winner_colour": "black",
+        "reason": "full-board",
+    }
+    setup["black"].remove("c1")
+    assert "no liberty" in refusal({"game": "connect-go", "rules": rules, "setup": setup})
+
+
 def test_messages_stay_short() -> None:
     assert len(refusal({"game": "x" * 100_000})) < 400
     assert len(refusal({"game": "mnk", "rules": {"overline": ["y" * 100] * 1000}})) < 400

@@ -291,6 +291,14 @@ def test_a_checkpoint_of_another_board_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "gauntlet").exists()
 
 
+def test_a_player_of_many_games_is_told_in_one_line() -> None:
+    games = [(RuleSet.preset("mnk", size=size), "none") for size in range(3, 20)]
+    player = Player(name="many", search=None, games=games)
+    with pytest.raises(PlayerError, match=r"plays mnk with .* and 14 more, not renju") as error:
+        player.check(RuleSet.preset("renju"), "rif")
+    assert len(str(error.value)) < 300
+
+
 def test_a_missing_or_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PlayerError, match="nothing"):
         checkpoint_player(tmp_path / "nothing", SearchConfig())
