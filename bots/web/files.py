@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -13,10 +14,20 @@ from engine import Position
 from engine.json_lines import RequestError, parse
 from engine.position import COLOURS, SEATS
 
+if TYPE_CHECKING:
+    from engine.sgf import Remark
+
 #: Nodes that an SGF file may have; and games of a file that are listed.
 MOST_NODES, MOST_LISTED = 20_000, 300
 #: A record's version (`selfplay.records.FORMAT`; the referee reads its lines as they are).
 RECORD_FORMAT = 1
+
+
+class Opened(NamedTuple):
+    """A game that was read, and what of its file is left out, in words; empty for nothing."""
+
+    record: Record
+    left_out: str = ""
 
 
 class FileError(ValueError):
@@ -33,7 +44,7 @@ class Choice(Exception):  # noqa: N818 - no error: the file has several games, a
 
 def read_file(
     text: str, index: int | None = None, game: str | None = None, opening: str = "none"
-) -> Record:
+) -> Opened:
     """The game of a file, the one at `index` of several. Raises `FileError`, `Choice`.
 
     `game` and `opening` are for SGF of other programs that does not say them.
@@ -42,7 +53,7 @@ def read_file(
     if not text:
         raise FileError("the file is empty")
     if text.startswith("{"):
-        return _record(text, index)
+        return Opened(_record(text, index))
     return _sgf(text, index, game, opening)
 
 
@@ -87,7 +98,7 @@ def _from_line(line: str) -> Record:
         raise FileError(f"no record: {error}") from None
 
 
-def _sgf(text: str, index: int | None, game: str | None, opening: str) -> Record:
+def _sgf(text: str, index: int | None, game: str | None, opening: str) -> Opened:
     try:
         from engine.sgf import SgfError, from_sgf
         from engine.sgf_nodes import start_of
@@ -127,9 +138,26 @@ def _sgf(text: str, index: int | None, game: str | None, opening: str) -> Record
     values = [said.get(ply) for ply in range(position.ply + 1)]
     kept["values"] = _turned(start_of(position), position.actions, values)
     try:
-        return msgspec.convert(kept, Record)
+        return Opened(msgspec.convert(kept, Record), _left_out(found.remarks.values()))
     except msgspec.ValidationError as error:
         raise FileError(f"no game for this page: {error}") from None
+
+
+def _left_out(remarks: Iterable[Remark]) -> str:
+    """What is said about a game that a `Record` has no place for."""
+    variations = comments = 0
+    waiting = list(remarks)
+    while waiting:
+        remark = waiting.pop()
+        comments += bool(remark.comment)
+        variations += len(remark.lines)
+        waiting += [within for line in remark.lines for within in line.remarks.values()]
+    counts = ((variations, "variation"), (comments, "comment"))
+    parts = [f"{count} {what}{'s' * (count > 1)}" for count, what in counts if count]
+    if not parts:
+        return ""
+    are = "is" if variations + comments == 1 else "are"
+    return f"{' and '.join(parts)} of the file {are} not shown, and will not be saved."
 
 
 def _turned(start: Position, actions: list[int], values: list[float | None]) -> list[float | None]:

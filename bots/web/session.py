@@ -301,10 +301,12 @@ class Session:
         """Read a file. Raises `FileError`."""
         try:
             async with self._lounge.reading:
-                record = await asyncio.to_thread(
+                opened = await asyncio.to_thread(
                     read_file, message.text, message.index, message.game, message.opening
                 )
         except Choice as choice:
             self.tell({"type": "choose", "titles": choice.titles})
             return
-        self._begin(messages.Begin(record=record))
+        self._begin(messages.Begin(record=opened.record))
+        if opened.left_out:
+            self.tell({"type": "notice", "text": opened.left_out})

@@ -66,7 +66,7 @@ def test_records(fields: dict[str, Any]) -> None:
 
 def opened(text: str) -> Record | None:
     try:
-        return read_file(text)
+        return read_file(text).record
     except (FileError, Choice):
         return None
 

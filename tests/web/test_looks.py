@@ -1,5 +1,8 @@
 """How the page looks, moves and sounds: themes, marks, phones, keys, screen readers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -127,16 +130,35 @@ def test_captures_and_switches_are_animated(page: Page, motion: str) -> None:
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_on_a_phone(page: Page) -> None:
-    """A small touch screen: nothing is cut off, and stones are confirmed by a second tap."""
+@contextmanager
+def phone(page: Page, width: int, height: int) -> Iterator[None]:
+    """The page anew on a touch screen of so many pixels."""
     cdp = page.browser.execute_cdp_cmd
-    cdp(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True},
-    )
+    screen = {"width": width, "height": height, "deviceScaleFactor": 2, "mobile": True}
+    cdp("Emulation.setDeviceMetricsOverride", screen)
     cdp("Emulation.setTouchEmulationEnabled", {"enabled": True})
     try:
         page.visit(page.browser.current_url)
+        yield
+    finally:
+        cdp("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        cdp("Emulation.clearDeviceMetricsOverride", {})
+
+
+#: What reaches beyond the width of the window, or of its own button.
+CUT_OFF = """
+const width = document.documentElement.clientWidth;
+const wide = (it) => it.getBoundingClientRect().right > width + 1
+    || (it.tagName === "BUTTON" && it.scrollWidth > it.clientWidth + 1);
+const shown = [...document.querySelectorAll("body *")].filter((it) => it.checkVisibility());
+return shown.filter(wide).map((it) => it.outerHTML.slice(0, 80))
+    .concat(document.documentElement.scrollWidth > width ? ["the page"] : []);
+"""
+
+
+def test_on_a_phone(page: Page) -> None:
+    """Stones are confirmed by a second tap, and buttons are large enough for a finger."""
+    with phone(page, 360, 740):
         page.new_game("renju", "swap")
         page.click_point("h8")
         page.wait(lambda: page.text("confirmed") == "Play h8")
@@ -148,15 +170,45 @@ def test_on_a_phone(page: Page) -> None:
         page.click_point("h8")
         page.click_point("h8")
         page.wait(lambda: page.ply == 2)
-        widths = "return [document.documentElement.scrollWidth, innerWidth]"
-        wide, window = page.script(widths)
-        assert wide <= window == 360
+        assert page.script(CUT_OFF) == []
         for button in page.all(".bar button, .controls button"):
             assert button.rect["width"] >= 24
             assert button.rect["height"] >= 36
-    finally:
-        cdp("Emulation.setTouchEmulationEnabled", {"enabled": False})
-        cdp("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("size", [(320, 568), (568, 320)])
+def test_nothing_is_cut_off_on_a_small_phone(page: Page, size: tuple[int, int]) -> None:
+    with phone(page, *size):
+        page.new_game("gomoku", "swap-2")
+        assert page.script(CUT_OFF) == []
+        page.new_game("mnk", width="5", height="4", line_length="4")
+        page.click("#analyse")
+        page.wait(lambda: "300 simulations" in page.text("summary"), "the analysis")
+        assert page.find("#candidates").is_displayed()
+        page.click("#review")
+        page.wait(lambda: page.all("#mistakes h3"), "the review")
+        assert page.script(CUT_OFF) == []
+        for dialog in ("new", "open", "save", "share", "settings", "players"):
+            page.click(f"#{dialog}")
+            inner = "const it = document.querySelector('dialog[open]'); return it.scrollWidth"
+            assert page.script(inner) <= page.script(inner.replace("scroll", "client")), dialog
+            assert page.script(CUT_OFF) == [], dialog
+            page.script("document.querySelector('dialog[open]').close()")
+
+
+@pytest.mark.parametrize("size", [(667, 375), (844, 390), (932, 430)])
+def test_held_sideways_the_board_takes_the_height(page: Page, size: tuple[int, int]) -> None:
+    """Everything else is beside it."""
+    with phone(page, *size):
+        page.new_game("irensei")
+        board = page.find("#board").rect
+        assert 0.98 * size[1] <= board["height"] <= size[1]
+        for beside in ("#new", "#seats", "#prompt", "#undo", "#analysis-title"):
+            assert page.find(beside).rect["x"] >= board["x"] + board["width"], beside
+        # What is next to do is seen without scrolling.
+        undo = page.find("#undo").rect
+        assert undo["y"] + undo["height"] <= size[1]
+        assert page.script(CUT_OFF) == []
 
 
 def test_nothing_is_asked_of_other_hosts(page: Page, address: str) -> None:

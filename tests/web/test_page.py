@@ -178,18 +178,54 @@ def test_links_that_cannot_be_opened_say_why(page: Page, address: str) -> None:
         text = base64.urlsafe_b64encode(json.dumps(record).encode()).decode().rstrip("=")
         return f"http://{address}/#game={text}"
 
-    for url, why in [
+    good = link({"game": "mnk", "actions": ["b2"]})
+    links = [
         (link({"game": "chess"}), "game: 'chess' is not one of"),
         (link({"game": "mnk", "actions": ["b2", "b2"]}), "b2: occupied"),
         (link([[[]]]), "Expected `object`"),
         (f"http://{address}/#table=nobody", "no longer there"),
-        (f"http://{address}/#game=%%%", ""),
-    ]:
+        (f"http://{address}/#table=", "names no table"),
+        (f"http://{address}/#elsewhere", "neither a game nor a table"),
+        *[(good[:-cut], "its end is missing") for cut in (1, 2, 3, 20)],
+        (f"http://{address}/#game=%%%", "it is damaged"),
+        (f"http://{address}/#game=", "it is damaged"),
+    ]
+    page.new_game("gomoku", "swap")
+    page.act("h8 i9")
+    game = page.game
+    for url, why in links:
         page.browser.get("about:blank")
         page.visit(url, afresh=False)
-        page.script("localStorage.clear(); sessionStorage.clear()")
-        assert why in page.text("error"), url
-        assert page.ply == 0
+        assert page.text("notice-text").startswith("The link cannot be opened: "), url
+        assert why in page.text("notice-text"), url
+        assert (page.game, page.ply) == (game, 2), "the game that was open stays"
+    # In a page that is open already; and where no game was open before.
+    page.click("#heard")
+    assert not page.find("#notice").is_displayed()
+    page.script("location.hash = '#game=e'")
+    page.wait(lambda: "its end is missing" in page.text("notice-text"))
+    assert (page.game, page.ply) == (game, 2)
+    page.script("localStorage.clear(); sessionStorage.clear()")
+    page.browser.get("about:blank")
+    page.visit(links[1][0], afresh=False)
+    assert "b2: occupied" in page.text("notice-text")
+    assert page.ply == 0
+    page.new_game("gomoku")
+    assert not page.find("#notice").is_displayed()
+
+
+def test_what_a_file_says_that_is_not_kept_is_told(page: Page) -> None:
+    page.click("#open")
+    page.find("#pasted").send_keys("(;GM[4]SZ[15];B[hh](;W[hi];B[aa])(;W[ii]C[or here];B[bb]))")
+    page.click("#load")
+    page.wait(lambda: page.ply == 3)
+    page.wait(lambda: page.find("#notice").is_displayed())
+    assert page.text("notice-text").startswith("1 variation and 1 comment of the file are not")
+    page.click("#open")
+    page.find("#pasted").send_keys("(;GM[4]SZ[15];B[hh])")
+    page.click("#load")
+    page.wait(lambda: page.ply == 1)
+    assert not page.find("#notice").is_displayed()
 
 
 def test_names_of_strangers_are_text(page: Page) -> None:

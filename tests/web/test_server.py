@@ -231,6 +231,21 @@ def test_files_are_read_and_written() -> None:
         assert visitor.ask("load", text=lines, index=1)["record"]["title"] == "two"
 
 
+@pytest.mark.parametrize(
+    ("moves", "left_out"),
+    [
+        (";B[hh];W[ii]C[here]", "1 comment of the file is"),
+        (";B[hh](;W[ii];B[aa])(;W[aa](;B[bb])(;B[cc]))(;W[bb])", "3 variations of the file are"),
+        ("C[a];B[hh](;W[ii]C[b])(;W[aa]C[c])", "1 variation and 3 comments of the file are"),
+    ],
+)
+def test_what_is_left_out_of_a_file_is_told(moves: str, left_out: str) -> None:
+    with serving() as address, visiting(address) as visitor:
+        visitor.ask("load", text=f"(;GM[4]SZ[15]{moves})")
+        notice = visitor.hear("notice")["text"]
+        assert notice == f"{left_out} not shown, and will not be saved."
+
+
 def test_records_of_a_run_are_read() -> None:
     from selfplay.records import GameRecord
 

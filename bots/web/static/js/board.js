@@ -105,8 +105,8 @@ export class Board {
     const margin = coordinates ? 1.15 : 0.75;
     const size = `${-margin} -0.75 ${width - 0.25 + margin} ${height - 0.25 + margin}`;
     this.svg.setAttribute("viewBox", size);
-    this.svg.style.setProperty("--columns", width);
-    this.svg.style.setProperty("--rows", height);
+    for (const [name, count] of [["--columns", width], ["--rows", height]])
+      this.svg.parentElement.style.setProperty(name, count);
     this.svg.setAttribute("aria-rowcount", height);
     this.svg.setAttribute("aria-colcount", width);
     this.svg.replaceChildren(
@@ -352,7 +352,8 @@ export class Board {
       const cell = this.#cells[point].getBoundingClientRect();
       const frame = this.tip.parentElement.getBoundingClientRect();
       const left = cell.left - frame.left + cell.width / 2;
-      this.tip.style.left = `${Math.max(90, Math.min(frame.width - 90, left))}px`;
+      const half = this.tip.offsetWidth / 2;
+      this.tip.style.left = `${Math.max(half, Math.min(frame.width - half, left))}px`;
       this.tip.style.top = `${cell.top - frame.top}px`;
       this.tip.classList.toggle("below", cell.top - frame.top < 60);
       this.tip.style.setProperty("--cell", `${cell.height}px`);

@@ -71,7 +71,9 @@ export class Graph {
   }
 
   #mistake({ ply }, values) {
-    const [x, y] = [this.#x(ply + 1), this.#y(values[ply + 1] ?? 0)];
+    // The whole triangle is seen at the edges, too.
+    const y = Math.max(6, Math.min(HEIGHT - 5, this.#y(values[ply + 1] ?? 0)));
+    const x = this.#x(ply + 1);
     return draw("path", { d: `M${x} ${y - 5}l5 9h-10Z`, class: "graph-mistake" });
   }
 

@@ -6,20 +6,23 @@ export function toFragment(record) {
   return `#game=${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** The record, or null where the fragment has none that can be read. */
+/** What to ask of the server for a fragment that is not empty. Throws an Error that says what is wrong. */
 export function fromFragment(fragment) {
-  const found = /^#game=([\w-]+)$/.exec(fragment);
-  if (!found) return null;
-  try {
-    const text = atob(found[1].replaceAll("-", "+").replaceAll("_", "/"));
-    return JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0))));
-  } catch {
-    return null;
-  }
+  const [, kind, value] = /^#(game|table)=(.*)$/.exec(fragment) ?? [];
+  if (kind === "game") return { type: "begin", record: recordOf(value) };
+  if (kind !== "table") throw new Error("it names neither a game nor a table");
+  if (!/^[\w-]{1,40}$/.test(value)) throw new Error("it names no table");
+  return { type: "open", id: value };
 }
 
-/** The id of a table in the fragment, or null. */
-export const tableOf = (fragment) => /^#table=([\w-]{1,40})$/.exec(fragment)?.[1] ?? null;
+function recordOf(value) {
+  try {
+    const text = atob(value.replaceAll("-", "+").replaceAll("_", "/"));
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0))));
+  } catch {
+    throw new Error("it is damaged, or its end is missing; ask for the whole link");
+  }
+}
 
 /** The record with the actions up to here, without what only this server knows. */
 export function shareable(record, ply) {

@@ -5,7 +5,7 @@ import { Board } from "./board.js";
 import { Connection } from "./connection.js";
 import { find, make, say } from "./dom.js";
 import { Files } from "./files.js";
-import { fromFragment, tableOf } from "./link.js";
+import { fromFragment } from "./link.js";
 import { keepGame, keptGame, setUpSettings, settings } from "./settings.js";
 import { Seats } from "./seats.js";
 import { NewGame } from "./setup.js";
@@ -13,7 +13,9 @@ import { NewGame } from "./setup.js";
 let view = null;
 let proposed = null;
 let spoken = "";
-let begunAnew = false;
+/** How a game can still be come by, the best way first, and the way that has been asked for. */
+let ways = [];
+let tried = null;
 
 const send = (message) => connection.send(message);
 
@@ -46,6 +48,8 @@ const hearers = {
   hello,
   view(message) {
     for (const id of ["new-dialog", "open-dialog"]) if (message.id !== view?.id) find(id).close();
+    if (view && message.id !== view.id) notify("");
+    [ways, tried] = [[], null];
     show(message);
   },
   analysis: (message) => analysis.hear(message),
@@ -53,19 +57,20 @@ const hearers = {
   choose: (message) => files.choose(message.titles),
   file: (message) => files.keep(message),
   gone() {
-    if (view) send({ type: "begin", record: view.record });
-    else this.error({ text: "That table is no longer there; here is a new game." });
+    this.error({ text: "the table is no longer there, or the link's end is missing" });
   },
+  notice: ({ text }) => notify(text),
   error({ text }) {
+    if (tried) {
+      complain(text);
+      return;
+    }
     for (const [dialog, place] of [["new-dialog", "new-error"], ["open-dialog", "open-error"]]) {
       if (find(dialog).open) {
         say(find(place), text);
         return;
       }
     }
-    // What was kept here, or came with a link, cannot be played: begin with something else.
-    if (!view && !begunAnew) send({ type: "begin", record: newGame.record() });
-    begunAnew = true;
     say(find("error"), text);
   },
 };
@@ -82,18 +87,43 @@ function hello(catalogue) {
   else arrive();
 }
 
-/** The first game: that of the link, the one that was open here, or a new one. */
+/** The first game: that of the link, else the one that was open here, else a new one. */
 function arrive() {
-  const [linked, table, kept] = [fromFragment(location.hash), tableOf(location.hash), keptGame()];
-  if (location.hash) history.replaceState(null, "", location.pathname);
-  if (linked) send({ type: "begin", record: linked });
-  else if (table) send({ type: "open", id: table });
-  else if (kept) send({ type: "open", id: kept.id, record: kept.record });
-  else send({ type: "begin", record: newGame.record() });
+  const [link, kept] = [location.hash, keptGame()];
+  if (link) history.replaceState(null, "", location.pathname);
+  notify("");
+  ways = [];
+  if (link) ways.push({ what: "The link", message: () => fromFragment(link) });
+  if (!view && kept)
+    ways.push({ what: "The last game", message: () => ({ type: "open", id: kept.id, record: kept.record }) });
+  if (!view) ways.push({ what: "A new game", message: () => ({ type: "begin", record: newGame.record() }) });
+  tryNext();
 }
 addEventListener("hashchange", () => {
   if (location.hash) arrive();
 });
+
+function tryNext() {
+  tried = ways.shift() ?? null;
+  if (!tried) return;
+  try {
+    send(tried.message());
+  } catch (error) {
+    complain(error.message);
+  }
+}
+
+/** The way that was tried leads to no game: says why, and tries the next one. */
+function complain(text) {
+  notify(`${find("notice-text").textContent} ${tried.what} cannot be opened: ${text}.`.trim());
+  tryNext();
+}
+
+/** Tells what stays until it was read, or another game is opened; nothing takes it away. */
+function notify(text) {
+  find("notice-text").textContent = text;
+  find("notice").hidden = !text;
+}
 
 // --- what is shown ---
 
@@ -245,6 +275,7 @@ function go(ply) {
 }
 
 const actions = {
+  heard: () => notify(""),
   new: () => newGame.open(),
   open: () => files.open(),
   save: () => find("save-dialog").showModal(),
