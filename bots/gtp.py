@@ -5,6 +5,7 @@ Source: Gunnar Farnebäck, "Specification of the Go Text Protocol, version 2, dr
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import math
@@ -12,9 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
-import numpy as np
-
 from bots.clock import Clock
+from bots.gtp_setup import Earlier, as_it_stands, from_board, with_stones
 from bots.gtp_vertex import (
     GtpError,
     diagram,
@@ -28,6 +28,7 @@ from bots.player import Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
 from bots.state import may_place
 from engine import IllegalAction, Position, RuleError, RuleSet
+from engine.openings import opening as find_opening
 
 #: A command's answer, or its lines as they come.
 Answer = str | Iterator[str]
@@ -42,17 +43,23 @@ class GtpSession:
         games: Sequence[Game],
         new_player: Callable[[RuleSet, str], Player],
         first: int = 0,
+        opening: str | None = None,
     ) -> None:
-        """`version` says which bot this is; `games` can be chosen from, `first` is set up."""
+        """`version` says which bot this is; `games` can be chosen from, `first` is set up.
+
+        `opening` is played in place of each game's own (None: that).
+        """
         self.closed = False
         self._version = version
         self._repertoire = Repertoire(games)
         self._new_player = new_player
-        self._game = games[first]
+        self._opening = opening
+        self._game = self._opened(games[first])
         self._made: Player | None = None
         self._level: int | None = None
-        #: Positions before a set-up, and whether it only changed the turn for a move.
-        self._earlier: list[tuple[Position, bool]] = []
+        #: Since a stone came out of turn: whether stones that are played may be a set-up's.
+        self._setting_up = False
+        self._earlier: list[Earlier] = []
         self._setting = Clock()
         self._clocks: dict[str, Clock] = {}
         self._lines: Lines | None = None
@@ -148,9 +155,18 @@ class GtpSession:
     def _position(self) -> Position:
         return self._player.position
 
+    def _opened(self, game: Game) -> Game:
+        """The game with the opening that is played."""
+        return game if self._opening is None else (game[0], self._opening)
+
     def _start(self, game: Game) -> str:
+        try:
+            find_opening(game[1]).check(game[0])
+        except RuleError as error:
+            raise GtpError(str(error)) from error
         self._game, self._made = game, None
         self._earlier.clear()
+        self._setting_up = False
         self._clocks.clear()
         _ = self._player
         return ""
@@ -161,7 +177,7 @@ class GtpSession:
             game = self._repertoire.on_board(side, side, self._game)
         except UnknownGameError as error:
             raise GtpError(f"unacceptable size: {error}") from error
-        return self._start(game)
+        return self._start(self._opened(game))
 
     def _clear_board(self) -> str:
         return self._start(self._game)
@@ -197,10 +213,13 @@ class GtpSession:
 
     def _play(self, colour: str, vertex: str) -> str:
         mover, action = self._parse_move(colour, vertex)
-        if mover != self._position.to_play:
-            self._set_up([(mover, action)])
-        else:
+        position = self._position
+        in_turn = mover == position.to_play
+        if in_turn and not (self._setting_up and position.why_illegal(action)):
             self._play_action(action)
+            self._setting_up &= action < position.rules.points
+        else:
+            self._set_up_stone(mover, action)
         return ""
 
     def _parse_move(self, colour: str, vertex: str) -> tuple[str, int]:
@@ -218,6 +237,7 @@ class GtpSession:
 
     def _genmove(self, colour: str) -> str:
         mover = parse_colour(colour)
+        self._setting_up = False
         if (end := self._end_for(mover)) is not None:
             return end
         self._turn_to(mover)
@@ -231,12 +251,8 @@ class GtpSession:
         mover = parse_colour(colour)
         if (end := self._end_for(mover)) is not None:
             return end
-        flipped = mover != self._position.to_play
-        self._turn_to(mover)
-        action = self._think(mover)
-        if flipped:
-            self._player.reset(self._earlier.pop()[0])
-        return vertex_name(self._position.rules, action)
+        with self._turned_to(mover):
+            return vertex_name(self._position.rules, self._think(mover))
 
     def _end_for(self, mover: str) -> str | None:
         """What genmove answers after the game's end, None before it.
@@ -250,9 +266,20 @@ class GtpSession:
 
     def _turn_to(self, mover: str) -> None:
         if not may_place(self._position):
-            raise GtpError("the opening asks for a choice: use narabe-choose")
+            raise GtpError("the opening asks for a choice: narabe-choose, or narabe-opening none")
         if mover != self._position.to_play:
             self._set_turn(mover)
+
+    @contextlib.contextmanager
+    def _turned_to(self, mover: str) -> Iterator[None]:
+        """As if it were this colour's turn, for as long as the context lasts."""
+        flipped = mover != self._position.to_play
+        self._turn_to(mover)
+        try:
+            yield
+        finally:
+            if flipped:
+                self._player.reset(self._earlier.pop().position)
 
     def _think(self, mover: str) -> int:
         clock = self._clock(mover)
@@ -268,12 +295,13 @@ class GtpSession:
     def _undo(self) -> str:
         if self._position.actions:
             self._player.undo()
-            # A change of turns goes with the move that it was made for.
-            if self._position.actions or not (self._earlier and self._earlier[-1][1]):
+            if self._position.actions or not (self._earlier and self._earlier[-1].joined):
                 return ""
         if not self._earlier:
             raise GtpError("cannot undo")
-        self._player.reset(self._earlier.pop()[0])
+        earlier = self._earlier.pop()
+        self._player.reset(earlier.position)
+        self._setting_up = earlier.setting_up
         return ""
 
     def _final_score(self) -> str:
@@ -284,35 +312,24 @@ class GtpSession:
 
     # --- setting up ---
 
-    def _set_up(self, stones: Sequence[tuple[str, int]]) -> None:
-        """Add stones out of turn: a new game begins from that board, without history.
+    def _set_up_stone(self, colour: str, point: int) -> None:
+        """Add a stone that is no move: a new game begins from that board, without history.
 
         So stones that a controller sends in any order are no moves, and never come to be boards
-        that must not be repeated.
+        that must not be repeated. A line that they make ends the game, but as long as more of them
+        come, it was none: what closes or lengthens it may be yet to come.
         """
-        position = self._position
-        board = position.board.ravel().copy()
-        for colour, action in stones:
-            if position.phase != "play" or action >= board.size or board[action]:
-                raise GtpError("illegal move")
-            board[action] = 1 if colour == "black" else 2
-        last = stones[-1][0]
-        made = self._from_board(board, "white" if last == "black" else "black")
-        if any(made.line_value(action, colour) for colour, action in stones):
+        if self._position.phase != "play" and not self._setting_up:
             raise GtpError("illegal move")
-        self._earlier.append((position.copy(), False))
-        self._player.reset(made)
+        board = with_stones(self._position, [(colour, point)])
+        made = as_it_stands(self._game, board, (colour, point))
+        self._replace(made, joined=bool(made.actions))
+        self._setting_up = True
 
-    def _from_board(self, board: np.ndarray, to_play: str) -> Position:
-        """A position with these stones [H*W]. Raises `GtpError` where they cannot stand so."""
-        blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
-        rules, opening = self._game
-        try:
-            return Position.from_setup(
-                rules, black=blacks, white=whites, to_play=to_play, opening=opening
-            )
-        except RuleError as error:
-            raise GtpError("illegal move") from error
+    def _replace(self, position: Position, *, joined: bool) -> None:
+        """Begin from another position; `joined`: taken back with the action after it."""
+        self._earlier.append(Earlier(self._position.copy(), joined, self._setting_up))
+        self._player.reset(position)
 
     def _set_turn(self, colour: str, *, for_move: bool = True) -> str:
         """Change whose turn it is; `for_move`: taken back with the move that it is made for."""
@@ -321,9 +338,8 @@ class GtpSession:
             return ""
         if position.phase != "play":
             raise GtpError("illegal move")
-        made = self._from_board(position.board.ravel(), mover)
-        self._earlier.append((position.copy(), for_move))
-        self._player.reset(made)
+        made = from_board(self._game, position.board.ravel(), mover)
+        self._replace(made, joined=for_move)
         return ""
 
 

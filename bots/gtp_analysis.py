@@ -105,12 +105,14 @@ def stream(
 def report(player: Player, result: SearchResult, *, kata: bool, most: int = _REPORTED) -> str:
     """One line of lz-analyze (per ten thousand) or of kata-analyze (fractions of one)."""
     rules = player.position.rules
+    # A win by threats was found without the network.
+    priors = result.priors if result.simulations else player.glance().priors
     parts = []
     for order, k in enumerate(ranking(result)[: min(most, _REPORTED)]):
         action, count = int(result.actions[k]), int(result.visits[k])
         if order and not count:
             break
-        q, prior = float(result.q[k]), float(result.priors[k])
+        q, prior = float(result.q[k]), float(priors[k])
         chance = (1 + q) / 2
         low = (1 + lower_bound(q, count)) / 2
         numbers = (

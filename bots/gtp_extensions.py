@@ -5,12 +5,14 @@ Sources: GoGui's manual; KataGo's "GTP Extensions". `docs/gtp.md` lists the comm
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 from bots import gtp_analysis
 from bots.clock import Clock
 from bots.gtp import Answer, GtpSession
+from bots.gtp_setup import from_board, stones_in_lines, with_stones
 from bots.gtp_vertex import GtpError, parse_colour, parse_integer, parse_vertex, rows, vertex_name
 from bots.lines import Lines
 from bots.player import Player
@@ -21,6 +23,7 @@ HELP = """\
 Beyond the specification; docs/gtp.md tells more.
 narabe-games                 the games that this bot knows, by number
 narabe-game NUMBER           sets up one of them
+narabe-opening NAME          begins again with this opening, such as swap-2, or none
 narabe-state                 the game as JSON; choice: whether narabe-choose is next
 narabe-legal                 everything that the seat to act may do
 narabe-choose                the bot takes an opening's decision: black, white, more, 1..12
@@ -52,13 +55,14 @@ class ExtendedGtpSession(GtpSession):
             "kata-analyze": lambda *words: self._analyze(words, kata=True),
             "narabe-games": self._list_games,
             "narabe-game": self._select_game,
+            "narabe-opening": self._select_opening,
             "narabe-legal": self._legal,
             "narabe-why": self._why,
             "narabe-choose": self._choose,
             "narabe-draw": self._draw,
             "narabe-level": self._set_level,
             "narabe-state": lambda: state_line(self._position),
-            "narabe-policy": self._look(gtp_analysis.policy, simulations=1),
+            "narabe-policy": self._policy,
             "narabe-visits": self._look(gtp_analysis.visits),
             "narabe-values": self._look(gtp_analysis.values),
             "narabe-line": self._look(gtp_analysis.best_line),
@@ -70,12 +74,17 @@ class ExtendedGtpSession(GtpSession):
 
     def _gogui_setup(self, *moves: str) -> str:
         """Stones on a board; whose turn it is does not change, since the command does not say."""
-        to_play = self._position.to_play
+        position = self._position
         stones = [self._parse_move(*pair) for pair in _pairs(moves)]
-        if stones:
-            self._set_up(stones)
-            if self._position.to_play != to_play:
-                self._player.reset(self._from_board(self._position.board.ravel(), to_play))
+        if not stones:
+            return ""
+        if position.phase != "play":
+            raise GtpError("illegal move")
+        made = from_board(self._game, with_stones(position, stones), position.to_play)
+        if stones_in_lines(made):
+            raise GtpError("illegal move")
+        self._replace(made, joined=False)
+        self._setting_up = False
         return ""
 
     def _play_sequence(self, *moves: str) -> str:
@@ -105,7 +114,13 @@ class ExtendedGtpSession(GtpSession):
         number = parse_integer(index)
         if number >= len(self._repertoire.games):
             raise GtpError("no such game: see narabe-games")
-        return self._start(self._repertoire.games[number])
+        return self._start(self._opened(self._repertoire.games[number]))
+
+    def _select_opening(self, name: str) -> str:
+        """Begin again with this opening; it is that of the games that follow, too."""
+        self._start((self._game[0], name))
+        self._opening = name
+        return ""
 
     def _choose(self, option: str | None = None) -> str:
         """The seat to act chooses by thinking, or as it is told."""
@@ -159,35 +174,51 @@ class ExtendedGtpSession(GtpSession):
 
     # --- analysis ---
 
-    def _look(
-        self, show: Callable[[Player, SearchResult], str], simulations: int | None = None
-    ) -> Callable[[], str]:
-        return lambda: show(self._player, self._consider(simulations))
+    def _look(self, show: Callable[[Player, SearchResult], str]) -> Callable[[], str]:
+        return lambda: show(self._player, self._consider())
 
-    def _consider(self, simulations: int | None = None) -> SearchResult:
+    def _consider(self) -> SearchResult:
         """Think without a clock and without playing."""
+        self._check_going_on()
+        limit = self._player.limit_by(Clock(), time.monotonic())
+        return self._player.think(limit, self._is_hurried)
+
+    def _policy(self) -> str:
+        self._check_going_on()
+        return gtp_analysis.policy(self._player, self._player.glance())
+
+    def _check_going_on(self) -> None:
         if self._position.outcome is not None:
             raise GtpError("the game is over")
-        limit = self._player.limit_by(Clock(), time.monotonic(), simulations)
-        return self._player.think(limit, self._is_hurried)
 
     def _analyze(self, words: Sequence[str], *, kata: bool) -> Answer:
         """Reports every so many hundredths of a second, until a line arrives or the input ends."""
         colour, interval, most = _analyze_options(list(words))
-        if self._position.outcome is not None:
-            raise GtpError("the game is over")
+        self._check_going_on()
+        turn: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if colour not in (None, self._position.to_play):
-            raise GtpError(f"it is the turn of {self._position.to_play}")
+            if self._position.phase != "play":
+                raise GtpError(f"it is the turn of {self._position.to_play}, in an opening")
+            turn = self._turned_to(colour)
         if self._lines is None:
-            result = self._consider()
-            return iter([gtp_analysis.report(self._player, result, kata=kata, most=most)])
-        return self._stream(self._lines, kata, interval, most)
+            with turn:
+                result = self._consider()
+                return iter([gtp_analysis.report(self._player, result, kata=kata, most=most)])
+        return self._stream(self._lines, turn, kata, interval, most)
 
-    def _stream(self, lines: Lines, kata: bool, interval: float, most: int) -> Iterator[str]:
+    def _stream(
+        self,
+        lines: Lines,
+        turn: contextlib.AbstractContextManager[None],
+        kata: bool,
+        interval: float,
+        most: int,
+    ) -> Iterator[str]:
         def is_over() -> bool:
             return lines.peek() is not None or lines.ended
 
-        yield from gtp_analysis.stream(self._player, kata, most, interval, is_over)
+        with turn:
+            yield from gtp_analysis.stream(self._player, kata, most, interval, is_over)
         lines.wait()
 
 

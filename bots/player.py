@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ from bots.threats import LookOut
 from bots.tree import SLICE, Reading, Tree, best_proven, is_settled, read
 from engine import Ply, Position
 from engine.evaluators import Evaluator
-from engine.search import SearchConfig, SearchResult, TreeNode, choose
+from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode, choose
 
 #: Simulations of a player that time alone limits: more than any machine makes in a move.
 UNLIMITED = 1 << 30
@@ -83,8 +84,10 @@ class Player:
         -`resign`, in [-1, 1]. `memory` limits the tree and the kept evaluations together, in bytes.
         With `repeatable`, `limit_by` heeds no clock. `level` is one of `bots.levels` (None: the
         highest). `threats` positions at most are made for wins by threats before each search; 0:
-        none. Raises `ValueError` for a board larger than the canvas, and for no such level.
+        none. Raises `ValueError` for a board larger than the canvas, no such level, and what
+        `check_options` refuses.
         """
+        check_options(temperature=temperature, seed=seed, resign=resign)
         self._evaluator = evaluator
         self._repeatable = repeatable
         self._config = config
@@ -186,6 +189,20 @@ class Player:
         Raises `ValueError` when the game is over.
         """
         return self._search(limit or Limit(), watch, settle=False)
+
+    def glance(self) -> SearchResult:
+        """What the network alone says of the position, by one evaluation: nothing is searched.
+
+        Raises `ValueError` when the game is over.
+        """
+        config = dataclasses.replace(
+            self._config, kind="puct", simulations=1, solver=False, arena_nodes=0
+        )
+        height, width = self._canvas
+        tree = SearchBatch(1, config, height=height, width=width)
+        tree.start(0, self._position, seed=0)
+        tree.step(self._evaluator)
+        return tree.result(0)
 
     def choose(self, limit: Limit | None = None, watch: Watch | None = None) -> int:
         """Think, and choose an action without playing it. Raises `ValueError` as `think` does.
@@ -338,6 +355,16 @@ def _goes_on(earlier: Position, later: Position) -> bool:
     """Whether both are positions of one game, so that a tree of the one can serve the other."""
     same = (earlier.rules, earlier.opening) == (later.rules, later.opening)
     return same and earlier.setup is None and later.setup is None
+
+
+def check_options(*, temperature: float, seed: int | None, resign: float | None) -> None:
+    """Raise `ValueError`, which begins with the option's name, for what no player can have."""
+    if not 0 <= temperature < math.inf:
+        raise ValueError(f"temperature: {temperature} is not a number from 0")
+    if seed is not None and seed < 0:
+        raise ValueError(f"seed: {seed} is not a whole number from 0")
+    if resign is not None and not -1 <= resign <= 1:
+        raise ValueError(f"resign: {resign} is not a number from -1 to 1")
 
 
 def unlimited(config: SearchConfig) -> SearchConfig:

@@ -173,7 +173,7 @@ def play_over_gtp(demo: Demo, bot: Path, version: int) -> None:
     from scripts.gtp_game import GtpProgram, play_game
 
     other = demo.checkpoint(version)
-    play = [sys.executable, "-m", "scripts.play"]
+    play = [sys.executable, "-m", "scripts.play", "--protocol", "gtp", "--opening", "own"]
     simulations = ["--simulations", str(demo.config.gauntlet.simulations)]
     moves: list[str] = []
 
@@ -182,8 +182,8 @@ def play_over_gtp(demo: Demo, bot: Path, version: int) -> None:
         moves.append(what)
 
     with (
-        GtpProgram("bot", [*play, str(bot), "--protocol", "gtp"]) as first,
-        GtpProgram(other.name, [*play, str(other), "--protocol", "gtp", *simulations]) as second,
+        GtpProgram("bot", [*play, str(bot)]) as first,
+        GtpProgram(other.name, [*play, str(other), *simulations]) as second,
     ):
         state = play_game(first, second, on_ply)
         board = first.ask("showboard")

@@ -13,7 +13,7 @@ import argparse
 import dataclasses
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,16 +22,26 @@ from bots.gomocup_extensions import ExtendedGomocupSession
 from bots.gtp_extensions import ExtendedGtpSession
 from bots.levels import LEVELS
 from bots.loading import Bot, load_bot
-from bots.player import unlimited
+from bots.player import UNLIMITED, check_options, unlimited
+from bots.repertoire import Game
 from bots.terminal import play_at_terminal
+from engine import RuleError
+from engine.openings import opening as find_opening
 from model.bot import BotError
 from scripts.quiet import run_quietly
 
-#: Conversations with programs.
-PROTOCOLS = {"gtp": ExtendedGtpSession, "gomocup": ExtendedGomocupSession}
+#: How to speak with people and programs.
+PROTOCOLS = ("terminal", "gtp", "gomocup", "json")
+
+#: `--opening`: each game's own.
+OWN = "own"
 
 #: The seats of people. A colour stands for the seat that has it before any swap.
 HUMANS = {"A": "A", "B": "B", "black": "A", "white": "B", "both": "AB", "none": ""}
+
+
+class OptionError(ValueError):
+    """An option that cannot be used; the message names it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,11 +50,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     protocol = arguments.protocol or ("terminal" if sys.stdin.isatty() else "gtp")
     try:
+        _check(arguments)
         bot = _load(arguments.bot, arguments.simulations)
-    except (BotError, ValueError) as error:
+        if not 0 <= arguments.game < len(bot.games):
+            raise OptionError(f"--game {arguments.game}: this bot's games are\n{_list(bot)}")
+        opening = _opening(arguments.opening, protocol, bot.games[arguments.game])
+        return run_quietly(_conversation(bot, protocol, opening, arguments))
+    except (BotError, OptionError) as error:
         parser.exit(2, f"play: {error}\n")
-    if not 0 <= arguments.game < len(bot.games):
-        parser.exit(2, f"play: --game {arguments.game}: this bot's games are\n{_list(bot)}\n")
+
+
+def _conversation(
+    bot: Bot, protocol: str, opening: str | None, arguments: argparse.Namespace
+) -> Callable[[], None]:
+    """What plays or serves. Raises BotError, then or when it is called."""
     new_player = functools.partial(
         bot.player,
         temperature=arguments.temperature,
@@ -53,24 +72,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         resign=arguments.resign,
         level=arguments.level,
     )
-    try:
-        if protocol == "terminal":
-            player = new_player(*bot.games[arguments.game])
-            return run_quietly(lambda: play_at_terminal(player, HUMANS[arguments.human]))
-        if protocol == "json":
-            analysis = AnalysisSession(
-                bot.name,
-                bot.games,
-                bot.analyst,
-                simulations=bot.search.simulations,
-                seed=arguments.seed or 0,
-            )
-            return run_quietly(lambda: analysis.serve(_input(-1), sys.stdout.buffer))
-        session = PROTOCOLS[protocol](bot.name, bot.games, new_player, first=arguments.game)
-        # Unbuffered: what arrives while the bot thinks is looked at then.
-        return run_quietly(lambda: session.serve(_input(0), sys.stdout.buffer))
-    except BotError as error:
-        parser.exit(2, f"play: {error}\n")
+    first, games = arguments.game, _with(opening, bot.games)
+    if protocol == "terminal":
+        player = new_player(*games[first])
+        return lambda: play_at_terminal(player, HUMANS[arguments.human])
+    if protocol == "json":
+        seed = arguments.seed or 0
+        simulations = bot.search.simulations
+        analysis = AnalysisSession(
+            bot.name, bot.games, bot.analyst, simulations=simulations, seed=seed
+        )
+        return lambda: analysis.serve(_input(-1), sys.stdout.buffer)
+    session: ExtendedGtpSession | ExtendedGomocupSession
+    if protocol == "gtp":
+        session = ExtendedGtpSession(bot.name, bot.games, new_player, first, opening)
+    else:
+        session = ExtendedGomocupSession(bot.name, games, new_player, first)
+    # Unbuffered: what arrives while the bot thinks is looked at then.
+    return lambda: session.serve(_input(0), sys.stdout.buffer)
 
 
 def _input(buffering: int) -> BinaryIO:
@@ -78,12 +97,53 @@ def _input(buffering: int) -> BinaryIO:
     return open(sys.stdin.fileno(), "rb", buffering=buffering, closefd=False)
 
 
-def _load(path: Path, simulations: str | None) -> Bot:
-    """The bot with this limit. Raises BotError, ValueError."""
-    if simulations != "unlimited":
-        return load_bot(path, None if simulations is None else int(simulations))
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise OptionError for a number out of its range."""
+    simulations = arguments.simulations
+    if simulations is not None and simulations < 1:
+        raise OptionError(
+            f"--simulations: {simulations} is not a whole number from 1, nor 'unlimited'"
+        )
+    try:
+        check_options(
+            temperature=arguments.temperature, seed=arguments.seed, resign=arguments.resign
+        )
+    except ValueError as error:
+        raise OptionError(f"--{error}") from error
+
+
+def _load(path: Path, simulations: int | None) -> Bot:
+    """The bot with this limit. Raises BotError."""
+    if simulations != UNLIMITED:
+        return load_bot(path, simulations)
     bot = load_bot(path)
     return dataclasses.replace(bot, search=unlimited(bot.search))
+
+
+def _opening(given: str | None, protocol: str, game: Game) -> str | None:
+    """The opening to play in place of each game's own, None: that. Raises OptionError."""
+    if protocol == "json" and given is not None:
+        raise OptionError("--opening: each query of --protocol json names its own")
+    if protocol == "gomocup" and given not in (None, "none"):
+        raise OptionError(
+            f"--opening: {given!r}: --protocol gomocup plays without one, until NARABE_OPENING"
+        )
+    if given is None:
+        # Go programs do not know of choices: they ask for a move where one is to be taken.
+        return "none" if protocol == "gtp" else None
+    if given == OWN:
+        return None
+    try:
+        opening = find_opening(given)
+        opening.check(game[0])
+    except RuleError as error:
+        raise OptionError(f"--{error}") from error
+    return opening.name
+
+
+def _with(opening: str | None, games: Sequence[Game]) -> list[Game]:
+    """The games with this opening in place of their own, None: with that."""
+    return [(rules, own if opening is None else opening) for rules, own in games]
 
 
 def _list(bot: Bot) -> str:
@@ -108,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--protocol",
-        choices=("terminal", *PROTOCOLS, "json"),
+        choices=PROTOCOLS,
         help="terminal for people (the default where one is), gtp (the default elsewhere),"
         " gomocup and json for programs",
     )
@@ -117,6 +177,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--game", type=int, default=0, metavar="I", help="which of the bot's games (%(default)s)"
+    )
+    parser.add_argument(
+        "--opening",
+        metavar="NAME",
+        help="opening that is played, such as none or swap-2; own: the game's own"
+        " (terminal: own; gtp: none, since Go programs do not know of choices)",
     )
     parser.add_argument(
         "--temperature",
@@ -129,7 +195,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seed",
         type=int,
         metavar="S",
-        help="repeat exactly: what is drawn follows S, and no clock is heeded",
+        help="repeat exactly: what is drawn follows S, from 0, and no clock is heeded",
     )
     parser.add_argument(
         "--level",
@@ -147,16 +213,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _simulations(text: str) -> str:
+def _simulations(text: str) -> int:
     """A number or the word; argparse names the option in its message."""
-    if text != "unlimited":
-        try:
-            int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"invalid int value: {text!r}, and not 'unlimited'"
-            ) from None
-    return text
+    if text == "unlimited":
+        return UNLIMITED
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"invalid int value: {text!r}, and not 'unlimited'"
+        ) from None
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from bots.player import Limit, Player, Watch
 from bots.repertoire import Game
 from engine import Position, RuleSet
 from engine.evaluators import HashEvaluator
+from engine.features import GLOBALS, features
 from engine.openings import OPENINGS
 from engine.search import SearchConfig
 from tests.bots.talk import new_player
@@ -55,8 +57,9 @@ class Conversation:
         game: int = 0,
         games: list[Game] | None = None,
         factory: Callable[[RuleSet, str], Player] = FirstLegal,
+        opening: str | None = None,
     ) -> None:
-        self.session = ExtendedGtpSession("stub", games or GAMES, factory)
+        self.session = ExtendedGtpSession("stub", games or GAMES, factory, opening=opening)
         self.ok(f"narabe-game {game}")
 
     def ok(self, command: str) -> str:
@@ -239,6 +242,71 @@ def test_choices_of_an_opening() -> None:
     assert gtp.state()["phase"] == "play"
 
 
+class Seeing(HashEvaluator):
+    """Keeps the globals that it was shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[np.ndarray] = []
+
+    def evaluate(
+        self, planes: np.ndarray, globals_: np.ndarray, keys: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        self.seen += list(globals_.copy())
+        return super().evaluate(planes, globals_, keys)
+
+
+def test_a_go_program_plays_a_game_whose_opening_has_choices() -> None:
+    """Without the opening, and the network is shown a game without one."""
+    evaluator = Seeing()
+    factory = functools.partial(new_player, evaluator=evaluator)
+    games: list[Game] = [(RuleSet.preset("irensei", size=9), "swap-1st")]
+    gtp = Conversation(games=games, factory=factory, opening="none")
+    gtp.ok("boardsize 9")
+    gtp.ok("clear_board")
+    gtp.ok("play B E5")
+    gtp.ok("play W " + gtp.ok("reg_genmove W"))
+    assert gtp.ok("genmove b") != "resign"
+    state = gtp.state()
+    assert (state["opening"], state["phase"], state["ply"]) == ("none", "play", 3)
+    shown = np.array(evaluator.seen)
+    assert shown[:, GLOBALS.index("opening_0")].all()
+    assert not shown[:, GLOBALS.index("opening_1")].any()
+    assert shown[:, GLOBALS.index("in_play")].all()
+    _, first, _ = features(Position(games[0][0]))
+    assert np.array_equal(shown[0], first)
+
+
+def test_another_opening_than_the_games_own() -> None:
+    gtp = Conversation(3, opening="none")
+    assert gtp.state()["opening"] == "none"
+    assert gtp.ok("narabe-games").split("\n")[3] == "3 gomoku 10x10 swap-2", "as it was trained"
+    gtp.ok("play b A1")
+    gtp.ok("narabe-opening swap-1st")
+    assert (gtp.state()["opening"], gtp.state()["ply"]) == ("swap-1st", 0)
+    gtp.ok("play b A1")
+    assert gtp.state()["choice"]
+    for following in ("clear_board", "boardsize 8", "boardsize 9", "narabe-game 4"):
+        gtp.ok(following)
+        assert gtp.state()["opening"] == "swap-1st"
+    gtp.ok("play b A1")
+    before = gtp.state()
+    assert "did you mean swap-1st" in gtp.fails("narabe-opening swap-1th")
+    assert "central 5x5" in gtp.fails("narabe-opening soosorv-8")
+    assert gtp.state() == before
+    gtp.ok("narabe-game 2")
+    gtp.ok("narabe-opening none")
+    assert gtp.state()["phase"] == "play"
+
+
+def test_an_opening_that_no_longer_fits() -> None:
+    gtp = Conversation(0, opening="pro")
+    before = gtp.state()
+    assert "pro" in gtp.fails("boardsize 10")
+    assert "pro" in gtp.fails("narabe-game 3")
+    assert gtp.state() == before
+
+
 def test_a_pass_that_belongs_to_an_opening_is_a_move() -> None:
     gtp = Conversation(4)
     gtp.ok("play black C3")
@@ -288,6 +356,87 @@ def test_stones_out_of_turn_are_a_set_up() -> None:
     assert gtp.state()["ply"] == 0
     assert "X" not in gtp.ok("gogui-rules_board")
     assert gtp.fails("undo") == "cannot undo"
+
+
+CARO = [(RuleSet.preset("caro"), "none")]
+STANDARD = [(RuleSet.preset("gomoku-standard"), "none")]
+RENJU = [(RuleSet.preset("renju"), "none")]
+
+
+@pytest.mark.parametrize(
+    ("games", "moves"),
+    [
+        # A row of five that the last stone closes at its second end.
+        (CARO, "w A1,b B1,b C1,b D1,b E1,b F1,w G1"),
+        (CARO, "w A1,b B1,b C1,b D1,b E1,b F1,b A2,w B2,w G1,b H8"),
+        # A row of six, which does not win, is one of five before.
+        (STANDARD, "b A1,b B1,b C1,b D1,b E1,b F1"),
+        (STANDARD, "w O9,w A1,b A2,w B1,b B2,w C1,b C2,w D1,b D2,w E1,b E2,w F1,b F2"),
+        # Black's threes are closed by White's stones in the last row.
+        (RENJU, "b H8,b J8,w D8,b H9,b H7,b G8,w H5,w H11,w L8,w K8"),
+    ],
+)
+def test_a_set_up_may_look_like_an_end_before_it_is_whole(games: list[Game], moves: str) -> None:
+    gtp = Conversation(games=games)
+    for move in moves.split(","):
+        gtp.ok(f"play {move}")
+    assert gtp.state()["result"] is None
+    board = gtp.ok("gogui-rules_board")
+    assert board.count("X") == moves.count("b ")
+    assert board.count("O") == moves.count("w ")
+    mover = "white" if moves.rpartition(",")[2][0] == "b" else "black"
+    assert gtp.ok("gogui-rules_side_to_move") == mover
+    assert gtp.ok(f"genmove {mover}") not in ("resign", "pass")
+    for _ in range(1 + len(moves.split(","))):
+        gtp.ok("undo")
+    assert gtp.fails("undo") == "cannot undo"
+    assert set(gtp.ok("gogui-rules_board")) <= set(". \n")
+
+
+def test_a_forbidden_point_may_be_set_up_but_not_played() -> None:
+    """In turn, but on a board that is being set up."""
+    gtp = Conversation(games=RENJU)
+    for move in ("w A15", "w C15", "b H10", "b H9", "b F8", "b G8", "w E15"):
+        gtp.ok(f"play {move}")
+    assert "H8" in gtp.ok("narabe-forbidden").split()
+    gtp.ok("play b H8")
+    gtp.ok("undo")
+    gtp.ok("genmove b")
+    gtp.ok("undo")
+    assert gtp.fails("play b H8") == "illegal move", "the bot has been asked: the board was whole"
+
+
+@pytest.mark.parametrize("before", ["", "b J9,b J7,w A9,w A7"])
+def test_a_game_ends_by_a_line_after_a_set_up_too(before: str) -> None:
+    gtp = Conversation()
+    for move in filter(None, before.split(",")):
+        gtp.ok(f"play {move}")
+    for move in ["b C3", "w C4", "b D3", "w D4", "b E3", "w E4", "b F3", "w F4", "b G3"]:
+        assert gtp.state()["result"] is None
+        gtp.ok(f"play {move}")
+    assert gtp.ok("final_score") == "B+"
+    assert gtp.ok("genmove w") == "resign"
+    assert gtp.fails("play w G4") == "illegal move"
+    gtp.ok("undo")
+    assert gtp.state()["result"] is None
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+
+
+def test_a_line_that_is_set_up_has_ended_the_game() -> None:
+    gtp = Conversation()
+    for move in ("w A9", "w B9", "b C3", "b D3", "b E3", "b F3"):
+        gtp.ok(f"play {move}")
+    gtp.ok("play b G3")
+    assert gtp.state()["result"] == {"winner_seat": "A", "winner_colour": "black", "reason": "line"}
+    gtp.ok("play w C9")
+    assert gtp.ok("final_score") == "B+", "the line stands"
+    assert gtp.ok("gogui-rules_board").count("O") == 3
+    assert gtp.fails("gogui-setup w D9") == "illegal move"
+    gtp.ok("undo")
+    gtp.ok("undo")
+    assert gtp.state()["result"] is None
+    assert gtp.ok("gogui-rules_board").count("X") == 4
+    assert gtp.fails("gogui-setup b B3 b G3") == "illegal move"
 
 
 def test_a_set_up_leaves_no_boards_that_must_not_come_again() -> None:
@@ -390,14 +539,11 @@ def test_forbidden_and_winning_points() -> None:
     [
         ("lz-analyze 10", r"info move \w+ visits \d+ winrate \d+ prior \d+ lcb -?\d+ order 0 pv "),
         ("kata-analyze b interval 50 maxmoves 2", r"info move \w+ visits \d+ utility \S+ winrate"),
-        ("kata-analyze W 5", None),
+        ("kata-analyze W 5", r"info move \w+ visits \d+ utility \S+ winrate"),
     ],
 )
-def test_analysis(command: str, pattern: str | None) -> None:
+def test_analysis(command: str, pattern: str) -> None:
     gtp = Conversation(factory=new_player)
-    if pattern is None:
-        assert gtp.fails(command) == "it is the turn of black"
-        return
     answer = gtp.session.answer(f"7 {command}")
     assert answer is not None
     first, line, *rest = answer.split("\n")
@@ -406,6 +552,50 @@ def test_analysis(command: str, pattern: str | None) -> None:
     assert re.match(pattern, line)
     if "maxmoves 2" in command:
         assert line.count("info move") <= 2
+
+
+def test_analysis_for_the_other_colour() -> None:
+    """Who is to play wins at once, but is not asked; the turn is as it was afterwards."""
+    gtp = Conversation(factory=new_player)
+    gtp.ok("gogui-setup b D5 b E5 b F5 b G5 b A9 w A1 w B1 w C1 w D1 w A2")
+    before = gtp.state()
+    for colour, points in (("b", ("C5", "H5")), ("w", ("E1",))):
+        answer = gtp.session.answer(f"lz-analyze {colour} 5") or ""
+        assert answer.startswith(tuple(f"=\ninfo move {point} " for point in points)), answer
+    assert gtp.state() == before
+    assert gtp.ok("narabe-line") in ("C5", "H5")
+    gtp.ok("undo")
+    assert gtp.fails("undo") == "cannot undo"
+    opening = Conversation(3, factory=new_player)
+    assert opening.fails("lz-analyze w") == "it is the turn of black, in an opening"
+
+
+def test_the_policy_is_the_networks() -> None:
+    """Where a win by threats is found without the network, too."""
+    evaluator = Seeing()
+    gtp = Conversation(factory=functools.partial(new_player, evaluator=evaluator))
+    gtp.ok("gogui-setup b D4 b E4 b F5 b F6 w A1 w A9 w J1 w J9")
+    report = gtp.session.answer("kata-analyze b 5") or ""
+    assert report.count("info move") == 1, "a win by threats"
+    asked = len(evaluator.seen)
+    influence, text = gtp.ok("narabe-policy").split("\n")
+    assert len(evaluator.seen) == asked + 1
+    position = gtp.session._position
+    planes, globals_, legal = features(position)
+    logits, values = evaluator.evaluate(
+        planes[None], globals_[None], np.array([position.key], np.uint64)
+    )
+    chances = np.where(legal, np.exp(logits[0]), 0)
+    chances /= chances.sum()
+    names = {vertex_name(position.rules, k).upper(): float(chances[k]) for k in range(81)}
+    words = influence.split()[1:]
+    shown = dict(zip(words[::2], map(float, words[1::2]), strict=True))
+    assert shown == pytest.approx({name: names[name] for name in shown}, abs=1e-4)
+    assert text.startswith(f"TEXT black: {max(names, key=lambda name: names[name])}, wins ")
+    assert f"wins {50 * (1 + float(values[0])):.1f}%" in text
+    told = re.match(r"=\ninfo move (\w+) .* prior (\S+)", report)
+    assert told is not None
+    assert float(told[2]) == pytest.approx(names[told[1]], abs=1e-4)
 
 
 def test_analysis_goes_on_until_a_line_comes() -> None:
@@ -476,6 +666,7 @@ COMMANDS = st.sampled_from(
     ["play b", "play w", "play", "genmove", "genmove b", "genmove w", "undo", "clear_board",
      "boardsize 5", "boardsize 6", "boardsize", "narabe-game", "narabe-choose", "reg_genmove b",
      "gogui-setup b", "gogui-setup_player", "gogui-play_sequence w", "lz-analyze", "kata-analyze b",
+     "lz-analyze w", "narabe-opening",
      "final_score", "showboard", "narabe-state", "time_left b 0", "time_settings 0 1",
      "narabe-why w", "narabe-line", "narabe-policy", "narabe-values", "narabe-draw b",
      "gogui-rules_legal_moves"]
@@ -484,7 +675,7 @@ ARGUMENTS = st.one_of(
     st.just(""),
     st.integers(-2, 12).map(str),
     st.tuples(st.sampled_from("ABCDEFGIZ"), st.integers(0, 7)).map(lambda p: f"{p[0]}{p[1]}"),
-    st.sampled_from(["pass", "black", "more", "b A1 w B2", "w", "#", "\t"]),
+    st.sampled_from(["pass", "black", "more", "b A1 w B2", "w", "#", "\t", "none", "swap-2"]),
     st.text(max_size=15),
 )
 

@@ -336,3 +336,31 @@ def test_memory_limits_the_tree() -> None:
     assert result.simulations < 100_000, "the tree is full"
     thinker.limit_memory(None)
     assert thinker.think(Limit(simulations=10)).simulations == 10
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("temperature", (-1.0, float("nan"), float("inf"))),
+        ("seed", (-1,)),
+        ("resign", (2.0, -2.0, float("nan"))),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(option: str, values: tuple[float, ...]) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{option}: {value} is not a "):
+            player(GAMES[0][0], **{option: value})
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_a_glance_asks_the_network_once_and_leaves_the_search_alone(kind: str) -> None:
+    evaluator = Counting()
+    search = SearchConfig(kind=kind, simulations=24)
+    thinker = player(RuleSet.preset("gomoku", size=7), evaluator=evaluator, search=search)
+    found = thinker.think()
+    asked = evaluator.positions
+    result = thinker.glance()
+    assert evaluator.positions == asked + 1
+    assert (result.simulations, result.value, result.proven) == (0, 0.0, None)
+    assert result.priors == pytest.approx(np.full(49, 1 / 49))
+    assert thinker.result().visits.tolist() == found.visits.tolist()

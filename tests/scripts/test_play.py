@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def run(*arguments: object, lines: str = "") -> subprocess.CompletedProcess[str]
 def test_a_bot_without_torch_plays_a_whole_game_against_its_checkpoint(
     exported_bot: Path, checkpoint: Path, game: int
 ) -> None:
-    options = ["--game", str(game), "--simulations", "4"]
+    options = ["--game", str(game), "--simulations", "4", "--opening", "own"]
     bot = Program("-c", WITHOUT_TORCH, str(exported_bot), *options)
     other = Program("-m", "scripts.play", str(checkpoint), *options, "--protocol", "gtp")
     seats = {"A": bot, "B": other}
@@ -162,7 +163,18 @@ def test_the_launcher_starts_the_bot_from_anywhere(exported_bot: Path, tmp_path:
         (["nowhere"], "nowhere"),
         (["BOT", "--game", "7"], "2: irensei on 7x7, opening swap-1st"),
         (["BOT", "--game", "-1"], "0: mnk on 5x4, opening none"),
-        (["BOT", "--simulations", "0"], "simulations"),
+        (["BOT", "--simulations", "0"], "play: --simulations: 0 is not a whole number from 1"),
+        (["BOT", "--seed", "-1"], "play: --seed: -1 is not a whole number from 0"),
+        (["BOT", "--temperature", "nan"], "play: --temperature: nan is not a number from 0"),
+        (["BOT", "--temperature", "inf"], "play: --temperature: inf"),
+        (["BOT", "--temperature", "-1"], "play: --temperature: -1.0"),
+        (["BOT", "--resign", "nan"], "play: --resign: nan is not a number from -1 to 1"),
+        (["BOT", "--resign", "2"], "play: --resign: 2.0"),
+        (["BOT", "--resign", "-2"], "play: --resign: -2.0"),
+        (["BOT", "--opening", "swap1st"], "play: --opening: 'swap1st' is not one of none, "),
+        (["BOT", "--opening", "pro"], "play: --opening: pro places"),
+        (["BOT", "--protocol", "gomocup", "--opening", "swap-2"], "play: --opening: 'swap-2': "),
+        (["BOT", "--protocol", "json", "--opening", "none"], "play: --opening: each query"),
         (["BOT", "--simulations", "many"], "invalid int"),
         (["BOT", "--protocol", "uci"], "invalid choice"),
         ([], "BOT"),
@@ -175,6 +187,47 @@ def test_what_cannot_be_used_is_refused(
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "opening", "answer"),
+    [
+        ((), "none", r"= [A-G]\d"),
+        (("--opening", "none"), "none", r"= [A-G]\d"),
+        (("--opening", "own"), "swap-1st", r"\? the opening asks for a choice.*"),
+        (("--opening", "swap-2"), "swap-2", r"= [A-G]\d"),
+    ],
+)
+def test_what_a_go_program_sends_at_the_start(
+    exported_bot: Path, options: tuple[str, ...], opening: str, answer: str
+) -> None:
+    sent = "boardsize 7\nclear_board\nplay B D4\ngenmove W\nnarabe-state\n"
+    done = run(exported_bot, "--game", "2", *options, lines=sent)
+    assert done.returncode == 0, done.stderr
+    *_, move, state, _end = done.stdout.split("\n\n")
+    assert re.fullmatch(answer, move)
+    assert json.loads(state.removeprefix("= "))["opening"] == opening
+
+
+@pytest.mark.parametrize(("protocol", "options"), [("terminal", ()), ("gomocup", ("none",))])
+def test_openings_elsewhere(exported_bot: Path, protocol: str, options: tuple[str, ...]) -> None:
+    """People at the terminal choose; over Gomocup's protocol a game begins without an opening."""
+    lines = {"terminal": "d4\n", "gomocup": "START 7\nNARABE_STATE\nEND\n"}[protocol]
+    words = [word for option in options for word in ("--opening", option)]
+    done = run(
+        exported_bot, "--game", "2", "--protocol", protocol, "--human", "both", *words, lines=lines
+    )
+    assert done.returncode == 0, done.stderr
+    wanted = {"terminal": "black or white:", "gomocup": '"opening": "none"'}[protocol]
+    assert wanted in done.stdout
+
+
+def test_the_terminal_without_the_opening(exported_bot: Path) -> None:
+    options = ["--game", "2", "--opening", "none", "--protocol", "terminal", "--human", "both"]
+    done = run(exported_bot, *options, lines="d4\nd5\n")
+    assert done.returncode == 0, done.stderr
+    assert "black or white:" not in done.stdout
+    assert "Not possible" not in done.stdout
 
 
 def test_two_people_at_the_terminal(exported_bot: Path) -> None:

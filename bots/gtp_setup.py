@@ -1,0 +1,84 @@
+"""Boards that are set up over GTP, stone by stone or at once, made into positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bots.gtp_vertex import GtpError
+from bots.repertoire import Game
+from engine import IllegalAction, Position, RuleError
+
+#: A stone that is set up: its colour, and an action that should be its point.
+Stone = tuple[str, int]
+
+_COLOURS = ("", "black", "white")
+
+
+class Earlier(NamedTuple):
+    """A game that a set-up or a change of turns has replaced, for `undo`."""
+
+    position: Position
+    #: Whether it is taken back together with the action after it.
+    joined: bool
+    #: Whether stones were being set up then.
+    setting_up: bool
+
+
+def from_board(game: Game, board: np.ndarray, to_play: str) -> Position:
+    """A position with these stones [H*W]. Raises `GtpError` where they cannot stand so."""
+    blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
+    rules, opening = game
+    try:
+        return Position.from_setup(
+            rules, black=blacks, white=whites, to_play=to_play, opening=opening
+        )
+    except RuleError as error:
+        raise GtpError("illegal move") from error
+
+
+def with_stones(position: Position, stones: Sequence[Stone]) -> np.ndarray:
+    """The position's board [H*W] with more stones. Raises `GtpError` for what is no empty point."""
+    board = position.board.ravel().copy()
+    for colour, action in stones:
+        if action >= board.size or board[action]:
+            raise GtpError("illegal move")
+        board[action] = _COLOURS.index(colour)
+    return board
+
+
+def as_it_stands(game: Game, board: np.ndarray, last: Stone) -> Position:
+    """The position with these stones [H*W], of which `last` came last; the other colour is next.
+
+    Where a line stands, the game has ended with it. Raises `GtpError` where they cannot stand so.
+    """
+    colour, point = last
+    made = from_board(game, board, "white" if colour == "black" else "black")
+    lines = stones_in_lines(made)
+    if not lines:
+        return made
+    # A position cannot begin after its end: one stone of the line is played on the others.
+    if point not in lines:
+        point, colour = lines[0], _COLOURS[board[lines[0]]]
+    others = board.copy()
+    others[point] = 0
+    made = from_board(game, others, colour)
+    try:
+        made.play(point)
+    except IllegalAction as error:
+        raise GtpError("illegal move") from error
+    if made.outcome is None:
+        raise GtpError("illegal move")
+    return made
+
+
+def stones_in_lines(position: Position) -> list[int]:
+    """The points of stones that stand in a line which wins or loses, ascending."""
+    board = position.board.ravel()
+    return [
+        point
+        for point in np.flatnonzero(board).tolist()
+        if position.line_value(point, _COLOURS[board[point]])
+    ]
