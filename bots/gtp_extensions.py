@@ -105,10 +105,15 @@ class ExtendedGtpSession(GtpSession):
     # --- games and choices ---
 
     def _list_games(self) -> str:
-        return "\n".join(
-            f"{index} {rules.name} {rules.width}x{rules.height} {opening}"
-            for index, (rules, opening) in enumerate(self._repertoire.games)
-        )
+        lines = []
+        for index, (rules, opening) in enumerate(self._repertoire.games):
+            size = f"{rules.width}x{rules.height}"
+            variant = rules.describe().split()[1:]
+            others = [
+                word for word in variant if not word.startswith(("size=", "width=", "height="))
+            ]
+            lines.append(" ".join([str(index), rules.name, size, opening, *others]))
+        return "\n".join(lines)
 
     def _select_game(self, index: str) -> str:
         number = parse_integer(index)

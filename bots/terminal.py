@@ -21,6 +21,7 @@ def play_at_terminal(
     say: Callable[[str], None] = print,
 ) -> None:
     """Play until the game ends or a person quits. `humans` are the seats of people."""
+    say(f"{player.position.rules.describe()}, opening {player.position.opening}")
     if humans:
         say(HELP)
     shown = None

@@ -208,12 +208,19 @@ class RuleSet:
 
         return self.points + len(OPTIONS)
 
-    def describe(self) -> str:
-        """The rules in words: the preset's name and the fields that differ from it."""
+    def overrides(self) -> dict[str, Any]:
+        """What `preset` needs beside the name to make these rules: the fields that differ."""
         preset = PRESETS[self.name].to_json() if self.name in PRESETS else {}
         fields = self.to_json().items()
-        changes = (f"{name}={value}" for name, value in fields if value != preset.get(name, value))
-        return " ".join([self.name, *changes])
+        found = {name: value for name, value in fields if value != preset.get(name, value)}
+        if found.keys() >= {"width", "height"} and self.width == self.height:
+            found = {"size": found.pop("width")} | found
+            del found["height"]
+        return found
+
+    def describe(self) -> str:
+        """The rules in words: the preset's name and what differs from it."""
+        return " ".join([self.name, *(f"{name}={v}" for name, v in self.overrides().items())])
 
     @property
     def gomocup_rule(self) -> int | None:

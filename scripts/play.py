@@ -148,7 +148,7 @@ def _with(opening: str | None, games: Sequence[Game]) -> list[Game]:
 
 def _list(bot: Bot) -> str:
     return "\n".join(
-        f"{number}: {rules.name} on {rules.width}x{rules.height}, opening {opening}"
+        f"{number}: {rules.describe()}, opening {opening}"
         for number, (rules, opening) in enumerate(bot.games)
     )
 

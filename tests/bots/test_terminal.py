@@ -50,8 +50,9 @@ def test_two_people() -> None:
 def test_nobody() -> None:
     terminal, position = play("")
     assert position.outcome is not None
-    assert terminal.said[0].startswith("A (black): ")
-    assert "simulations]" in terminal.said[0]
+    assert terminal.said[0].startswith("mnk")
+    assert terminal.said[1].startswith("A (black): ")
+    assert "simulations]" in terminal.said[1]
 
 
 def test_the_bot_answers() -> None:

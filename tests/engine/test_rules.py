@@ -66,3 +66,18 @@ def test_points_and_colours_that_there_are_not_are_refused() -> None:
 def test_a_pass_that_nobody_could_make_is_refused() -> None:
     with pytest.raises(RuleError, match=r"pass_after: a board of 9x9 never holds 100 stones"):
         RuleSet.preset("renju", size=9, pass_after=100)
+
+
+@pytest.mark.parametrize(
+    ("preset", "overrides", "words"),
+    [
+        ("mnk", {}, "mnk"),
+        ("mnk", {"width": 5}, "mnk width=5"),
+        ("irensei", {"size": 9, "line_length": 5, "gutter": 1}, "irensei size=9 line_length=5 gutter=1"),
+        ("renju", {"forbidden": "loss"}, "renju forbidden=loss"),
+    ],
+)  # fmt: skip
+def test_rules_are_told_by_what_differs(preset: str, overrides: dict[str, int], words: str) -> None:
+    rules = RuleSet.preset(preset, **overrides)
+    assert rules.describe() == words
+    assert RuleSet.preset(preset, **rules.overrides()) == rules

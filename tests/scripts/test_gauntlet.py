@@ -40,7 +40,7 @@ def test_a_checkpoint_its_bot_and_others_meet(
     out = str(tmp_path / "out")
     assert main([*players, "--out", out, *FAST, "--anchor", "random"]) == 0
     shown = capsys.readouterr().out
-    for text in ("mnk width=4 height=4 with opening none", "v000001", "botty", "random at 0"):
+    for text in ("mnk size=4 with opening none", "v000001", "botty", "random at 0"):
         assert text in shown
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [player["name"] for player in results["players"]] == [
@@ -85,7 +85,7 @@ def test_bad_input_is_one_clear_line(
         ([small, "random", "--rule", "size=9"], "give --game too"),
         ([small, "random", "--game", "mnk", "--rule", "size"], "--rule size: is not NAME=VALUE"),
         ([small, "random", "--game", "mnk", "--rule", "sizes=5"], "rules.sizes: no such rule"),
-        ([small, "random", "--game", "caro"], "plays mnk width=4 height=4 with opening none, not"),
+        ([small, "random", "--game", "caro"], "plays mnk size=4 with opening none, not"),
         ([small, "random", "--opening", "swap-2"], "give --game"),
         ([small, "random", "--opening", "swap-9"], "'swap-9' is not one of none, swap-1st"),
         ([small, larger], "the players have no such game in common"),

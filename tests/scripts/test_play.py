@@ -161,8 +161,8 @@ def test_the_launcher_starts_the_bot_from_anywhere(exported_bot: Path, tmp_path:
     ("arguments", "message"),
     [
         (["nowhere"], "nowhere"),
-        (["BOT", "--game", "7"], "2: irensei on 7x7, opening swap-1st"),
-        (["BOT", "--game", "-1"], "0: mnk on 5x4, opening none"),
+        (["BOT", "--game", "7"], "2: irensei size=7 line_length=4 gutter=1, opening swap-1st"),
+        (["BOT", "--game", "-1"], "0: mnk width=5 height=4 line_length=4, opening none"),
         (["BOT", "--simulations", "0"], "play: --simulations: 0 is not a whole number from 1"),
         (["BOT", "--seed", "-1"], "play: --seed: -1 is not a whole number from 0"),
         (["BOT", "--temperature", "nan"], "play: --temperature: nan is not a number from 0"),
