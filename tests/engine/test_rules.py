@@ -73,11 +73,13 @@ def test_a_pass_that_nobody_could_make_is_refused() -> None:
     [
         ("mnk", {}, "mnk"),
         ("mnk", {"width": 5}, "mnk width=5"),
-        ("irensei", {"size": 9, "line_length": 5, "gutter": 1}, "irensei size=9 line_length=5 gutter=1"),
+        ("irensei", {"size": 9, "gutter": 1}, "irensei size=9 gutter=1"),
         ("renju", {"forbidden": "loss"}, "renju forbidden=loss"),
     ],
-)  # fmt: skip
-def test_rules_are_told_by_what_differs(preset: str, overrides: dict[str, int], words: str) -> None:
+)
+def test_rules_are_told_by_what_differs(
+    preset: str, overrides: dict[str, object], words: str
+) -> None:
     rules = RuleSet.preset(preset, **overrides)
     assert rules.describe() == words
     assert RuleSet.preset(preset, **rules.overrides()) == rules
