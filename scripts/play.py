@@ -25,7 +25,7 @@ from bots.loading import Bot, load_bot
 from bots.player import unlimited
 from bots.terminal import play_at_terminal
 from model.bot import BotError
-from scripts.quiet import run_quietly
+from scripts.quiet import Answers, run_quietly
 
 #: Conversations with programs.
 PROTOCOLS = {"gtp": ExtendedGtpSession, "gomocup": ExtendedGomocupSession}
@@ -68,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run_quietly(lambda: analysis.serve(_input(-1), sys.stdout.buffer))
         session = PROTOCOLS[protocol](bot.name, bot.games, new_player, first=arguments.game)
         # Unbuffered: what arrives while the bot thinks is looked at then.
-        return run_quietly(lambda: session.serve(_input(0), sys.stdout.buffer))
+        answers = Answers()
+        return run_quietly(lambda: session.serve(_input(0), answers, answers.end_soon))
     except BotError as error:
         parser.exit(2, f"play: {error}\n")
 
