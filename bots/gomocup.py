@@ -7,7 +7,6 @@ Yixin-Board and c-gomoku-cli send besides.
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
@@ -15,8 +14,6 @@ from typing import BinaryIO
 from bots.clock import Clock
 from bots.gomocup_board import (
     NOBODY,
-    OPPONENT,
-    OWN,
     BoardError,
     empty_board,
     may_be_forbidden,
@@ -27,6 +24,17 @@ from bots.gomocup_board import (
 from bots.gomocup_info import KIN, Info, InfoError
 from bots.gomocup_openings import OpeningError, Openings
 from bots.gomocup_waiting import Waiting, is_end, is_heeded
+from bots.gomocup_words import (
+    GomocupError,
+    action_name,
+    integer,
+    pair,
+    parse_field,
+    parse_point,
+    parse_stone,
+    point_name,
+    refusal,
+)
 from bots.lines import Lines
 from bots.player import READING, Limit, Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
@@ -37,18 +45,8 @@ from engine import IllegalAction, RuleError, RuleSet
 #: Boards that `START` may ask for.
 MIN_SIDE, MAX_SIDE = 5, 25
 
-_NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?")
-
-
 #: Commands that lines of coordinates may follow, up to DONE: Yixin-Board has many.
 _WITH_LINES = ("BOARD", "SWAP2BOARD", "YX")
-
-#: Points in the engine's own words.
-_POINT_NAMES = re.compile(r"\b[a-z]\d{1,2}\b")
-
-
-class GomocupError(ValueError):
-    """A command that fails; the message follows ERROR."""
 
 
 class GomocupSession:
@@ -157,7 +155,8 @@ class GomocupSession:
         except (GomocupError, BoardError, InfoError, OpeningError, RuleError) as error:
             self._send(f"ERROR {error}")
         except IllegalAction as error:
-            self._send(f"ERROR {self._why(error)}")
+            assert self._player is not None
+            self._send(f"ERROR {refusal(error, self._player.position)}")
         return False
 
     def _skip(self, word: str) -> bool:
@@ -185,10 +184,7 @@ class GomocupSession:
         self._new_game(sides[0], sides[0])
 
     def _rect_start(self, sides: str) -> None:
-        match = _NUMBERS.fullmatch(sides)
-        if match is None or match[3]:
-            raise GomocupError("RECTSTART needs a width and a height, such as 20,15")
-        self._new_game(int(match[1]), int(match[2]))
+        self._new_game(*pair(sides, "no width and height, such as 20,15"))
 
     def _new_game(self, width: int, height: int) -> None:
         """Forget everything but what `INFO` said since the last game.
@@ -281,7 +277,7 @@ class GomocupSession:
 
     def _set_board(self, lines: list[str]) -> None:
         player, game = self._playing()
-        fields = [self._field(line) for line in lines]
+        fields = [parse_field(line, game[0]) for line in lines]
         stones = [(point, field) for point, field in fields if field != NOBODY]
         position = read_board(game, stones, self._name)
         for point, field in fields:
@@ -292,19 +288,13 @@ class GomocupSession:
                 )
         player.reset(position)
 
-    def _field(self, line: str) -> tuple[int, int]:
-        match = _NUMBERS.fullmatch(line)
-        if match is None or match[3] is None or int(match[3]) not in (OWN, OPPONENT, NOBODY):
-            raise GomocupError(f"{line[:40]!r} is no line of a board, such as 10,10,1")
-        return self._point(f"{match[1]},{match[2]}"), int(match[3])
-
     # --- thinking ---
 
     def _reply(self, lines: int = 1) -> None:
         """Answer with the move of who is to play, and report so many lines of play."""
         player, _ = self._playing()
         action = self._think(1, lines)
-        name = self._action_name(action)
+        name = action_name(action, player.position)
         if self._info.suggest:
             self._send(f"SUGGEST {name}")
             return
@@ -434,54 +424,14 @@ class GomocupSession:
     def _swap2board(self, lines: list[str]) -> None:
         self._send(self._openings().swap2board([self._stone(line) for line in lines]))
 
-    def _action_name(self, action: int) -> str:
-        player, (rules, _opening) = self._playing()
-        on_board = action < rules.points
-        return self._name(action) if on_board else player.position.action_name(action)
-
-    def _stone(self, line: str) -> int:
-        match = _NUMBERS.fullmatch(line)
-        if match is None:
-            raise GomocupError(f"{line[:40]!r} is no stone, such as 10,10")
-        return self._point(f"{match[1]},{match[2]}")
-
     # --- points ---
 
     def _point(self, text: str) -> int:
-        """The action of coordinates: columns from the left and rows from the top, from 0."""
-        _, (rules, _opening) = self._playing()
-        match = _NUMBERS.fullmatch(text)
-        if match is None or match[3]:
-            raise GomocupError(f"{text[:40]!r} is no point, such as 10,10")
-        x, y = int(match[1]), int(match[2])
-        if not (0 <= x < rules.width and 0 <= y < rules.height):
-            raise GomocupError(f"{x},{y} is not on a board of {rules.width}x{rules.height}")
-        return (rules.height - 1 - y) * rules.width + x
+        return parse_point(text, self._playing()[1][0])
+
+    def _stone(self, line: str) -> int:
+        return parse_stone(line, self._playing()[1][0])
 
     def _name(self, action: int, separator: str = ",") -> str:
         assert self._game is not None
-        rules = self._game[0]
-        row, x = divmod(action, rules.width)
-        return f"{x}{separator}{rules.height - 1 - row}"
-
-    def _why(self, error: IllegalAction) -> str:
-        assert self._player is not None
-        position = self._player.position
-
-        def translate(point: re.Match[str]) -> str:
-            try:
-                return self._action_name(position.parse_action(point[0]))
-            except IllegalAction:
-                return point[0]
-
-        detail = f" ({error.detail})" if error.detail else ""
-        reason = f"{error.action} cannot be played: {error.reason}{detail}"
-        return _POINT_NAMES.sub(translate, reason)
-
-
-def integer(text: str, command: str) -> int:
-    """The number that a command has. Raises `GomocupError` for anything else."""
-    try:
-        return int(text)
-    except ValueError as error:
-        raise GomocupError(f"{command}: {text[:40]!r} is not an integer") from error
+        return point_name(action, self._game[0], separator)

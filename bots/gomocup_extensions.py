@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bots.clock import Clock
-from bots.gomocup import GomocupError, GomocupSession, integer
+from bots.gomocup import GomocupSession
 from bots.gomocup_board import stones_in_order
 from bots.gomocup_waiting import STOPS
+from bots.gomocup_words import GomocupError, integer
 from bots.player import Limit
 from bots.state import state_line
 from engine import OPTIONS, Position
