@@ -14,7 +14,7 @@ LONGEST_LINE = 1 << 16
 
 #: Seconds after the arrival of the line that ends the session: so long may be searched for what
 #: was asked before it, and so long is it answered at all.
-GRACE, ANSWERED = 0.3, 0.6
+GRACE, ANSWERED = 0.3, 0.5
 #: So many lines are answered then in any case: a short script that is sent at once gets its
 #: answers, however long the network takes to load.
 SCRIPT = 8
