@@ -1,6 +1,7 @@
 """Lines that arrive while a search goes on, and what of them it heeds."""
 
 import io
+import os
 import time
 
 import pytest
@@ -10,6 +11,8 @@ from bots.gomocup_info import Info
 from bots.gomocup_waiting import Waiting, is_end, is_heeded
 from bots.lines import Lines
 from bots.player import Limit
+from engine.evaluators import HashEvaluator
+from tests.bots.talk import Gomocup
 
 
 def ends(*lines: str, began: float = 0.0) -> bool:
@@ -53,3 +56,35 @@ def test_what_ends_a_session() -> None:
     assert is_end(" end now\t")
     assert not is_end("ENDING")
     assert not is_end("")
+
+
+class Speaks(HashEvaluator):
+    """An evaluator during whose twentieth call lines arrive; it is not asked for ever."""
+
+    def __init__(self, lines: bytes, to: int) -> None:
+        super().__init__()
+        self._lines, self._to, self.calls = lines, to, 0
+
+    def evaluate(self, planes, globals_, keys):  # type: ignore[no-untyped-def]
+        self.calls += 1
+        if self.calls == 20:
+            os.write(self._to, self._lines)
+            os.close(self._to)
+        assert self.calls < 10_000, "the search goes on"
+        time.sleep(0.001)
+        return super().evaluate(planes, globals_, keys)
+
+
+@pytest.mark.parametrize("line", [b"yxstop\n", b"INFO timeout_turn 1\n"])
+@pytest.mark.parametrize("before", [b"", b"ABOUT\n", b"\nyxblock\n1,1\ndone\n"])
+def test_a_search_ends_with_a_move_for_lines_behind_others(before: bytes, line: bytes) -> None:
+    there, here = os.pipe()
+    os.write(here, b"START 15\nBEGIN\n")
+    manager = Gomocup(simulations=1 << 20, evaluator=Speaks(before + line, here))
+    answers = io.BytesIO()
+    with os.fdopen(there, "rb", buffering=0) as requests:
+        manager.session.serve(requests, answers)  # type: ignore[arg-type]
+    started, move, *others = answers.getvalue().decode().splitlines()
+    assert started == "OK"
+    assert "," in move
+    assert len(others) == (len(before) > 1), "answered in their turn"
