@@ -9,7 +9,7 @@ import dataclasses
 
 #: The answer is there this long before a limit, in seconds.
 SAFETY = 0.05
-#: Beyond that, a quarter of the limit up to this many seconds is kept for a machine under load.
+#: Beyond that, a third of the limit up to this many seconds is kept for a machine under load.
 LOAD = 0.1
 #: Fewest own moves that a game is expected to last from now on.
 FEWEST_MOVES = 10
@@ -66,7 +66,7 @@ class Clock:
 
 def margin(limit: float) -> float:
     """What to keep of a limit of so many seconds: `SAFETY`, and something for a loaded machine."""
-    return SAFETY + min(LOAD, limit / 4)
+    return SAFETY + min(LOAD, limit / 3)
 
 
 def moves_to_go(points: int, stones: int) -> int:

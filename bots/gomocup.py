@@ -6,7 +6,7 @@ Yixin-Board and c-gomoku-cli send besides.
 
 from __future__ import annotations
 
-import re
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
@@ -14,8 +14,6 @@ from typing import BinaryIO
 from bots.clock import Clock
 from bots.gomocup_board import (
     NOBODY,
-    OPPONENT,
-    OWN,
     BoardError,
     empty_board,
     may_be_forbidden,
@@ -23,9 +21,21 @@ from bots.gomocup_board import (
     without_passes,
     without_stone,
 )
-from bots.gomocup_info import Info, InfoError
+from bots.gomocup_info import KIN, Info, InfoError
 from bots.gomocup_openings import OpeningError, Openings
-from bots.lines import Line, Lines
+from bots.gomocup_waiting import Waiting, is_end, is_heeded
+from bots.gomocup_words import (
+    GomocupError,
+    action_name,
+    integer,
+    pair,
+    parse_field,
+    parse_point,
+    parse_stone,
+    point_name,
+    refusal,
+)
+from bots.lines import Lines
 from bots.player import READING, Limit, Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
 from bots.state import result_line
@@ -35,14 +45,8 @@ from engine import IllegalAction, RuleError, RuleSet
 #: Boards that `START` may ask for.
 MIN_SIDE, MAX_SIDE = 5, 25
 
-#: What ends a search with its move; extensions of the protocol, which do nothing else.
-STOPS = ("YXSTOP", "STOP")
-
-_NUMBERS = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?")
-
-
-class GomocupError(ValueError):
-    """A command that fails; the message follows ERROR."""
+#: Commands that lines of coordinates may follow, up to DONE: Yixin-Board has many.
+_WITH_LINES = ("BOARD", "SWAP2BOARD", "YX")
 
 
 class GomocupSession:
@@ -66,13 +70,14 @@ class GomocupSession:
         self._lines: Lines | None = None
         self._arrived = self._free = 0.0
         self._thought = False
-        self._info = Info()
-        self._news: list[tuple[str, str]] = []
+        self._info, self._news = Info(), Info()
+        self._later: int | None = None
         self._clock = Clock()
         self._yixin = False
         self._game: Game | None = None
         self._player: Player | None = None
         self._block: list[str] | None = None
+        self._skipping = False
         self._end_block: Callable[[list[str]], None] = self._board
         self._commands = self._all_commands()
 
@@ -96,15 +101,20 @@ class GomocupSession:
 
     # --- lines ---
 
-    def serve(self, requests: BinaryIO, answers: BinaryIO) -> None:
-        """Answer until `END` or the end of the input. Raises OSError when nobody listens."""
+    def serve(
+        self, requests: BinaryIO, answers: BinaryIO, on_end: Callable[[], None] = lambda: None
+    ) -> None:
+        """Answer until `END` or the end of the input; `on_end` as for `Lines`.
+
+        Raises OSError when nobody listens.
+        """
 
         def send(line: str) -> None:
             answers.write(f"{line}\n".encode())
             answers.flush()
 
         self._send = send
-        self._lines = Lines(requests, lambda text: text.strip().upper() == "END")
+        self._lines = Lines(requests, is_end, is_heeded, on_end)
         for line in self._lines:
             self.handle(line.text, line.at)
             if self.closed:
@@ -118,26 +128,41 @@ class GomocupSession:
         word, rest = words[0], words[1] if len(words) > 1 else ""
         # A move's time runs from when it was asked for, but not while another one was answered.
         self._arrived = max(time.monotonic() if at is None else at, self._free)
+        self._yixin |= word.upper().startswith("YX")
         command = self._commands.get(word.upper())
+        if self._skipping and self._skip(word):
+            return
         if self._block is not None and command is None:
             self._block.append(text)
             return
         if self._block is not None and word.upper() != "DONE":
             self._block = None
             self._send("ERROR the board did not end with DONE; it is dropped")
-        try:
-            if command is None:
-                self._send(f"UNKNOWN {word[:40]} is no command of this program")
-            else:
-                command(rest.strip())
-        except (GomocupError, BoardError, InfoError, OpeningError, RuleError) as error:
-            self._send(f"ERROR {error}")
-        except IllegalAction as error:
-            self._send(f"ERROR {self._why(error)}")
+        done = self._do(command, word, rest.strip())
+        self._skipping = not done and word.upper().startswith(_WITH_LINES)
         self._free = time.monotonic()
         if self._thought:
             self._clock.spend(self._free - self._arrived)
             self._thought = False
+
+    def _do(self, command: Callable[[str], None] | None, word: str, rest: str) -> bool:
+        """Answer a command; False for one that is unknown or fails."""
+        try:
+            if command is not None:
+                command(rest)
+                return True
+            self._send(f"UNKNOWN {word[:40]} is no command of this program")
+        except (GomocupError, BoardError, InfoError, OpeningError, RuleError) as error:
+            self._send(f"ERROR {error}")
+        except IllegalAction as error:
+            assert self._player is not None
+            self._send(f"ERROR {refusal(error, self._player.position)}")
+        return False
+
+    def _skip(self, word: str) -> bool:
+        """Whether a line still belongs to a command that failed: coordinates, and DONE."""
+        self._skipping = word[0] in "-0123456789"
+        return self._skipping or word.upper() == "DONE"
 
     def _collect(self, end: Callable[[list[str]], None]) -> None:
         self._playing()
@@ -152,22 +177,24 @@ class GomocupSession:
     # --- the game ---
 
     def _start(self, size: str) -> None:
-        side = integer(size, "START")
-        self._new_game(side, side)
+        # Some managers send the width and the height.
+        sides = [integer(word, "START") for word in size.split() or [size]]
+        if len(set(sides)) > 1 or len(sides) > 2:
+            raise GomocupError("START is for square boards; RECTSTART width,height for others")
+        self._new_game(sides[0], sides[0])
 
     def _rect_start(self, sides: str) -> None:
-        match = _NUMBERS.fullmatch(sides)
-        if match is None or match[3]:
-            raise GomocupError("RECTSTART needs a width and a height, such as 20,15")
-        self._new_game(int(match[1]), int(match[2]))
+        self._new_game(*pair(sides, "no width and height, such as 20,15"))
 
     def _new_game(self, width: int, height: int) -> None:
-        """Forget everything but what `INFO` said since the last game."""
+        """Forget everything but what `INFO` said since the last game.
+
+        Yixin-Board and its kin say what has changed only, over any number of games.
+        """
         if not all(MIN_SIDE <= side <= MAX_SIDE for side in (width, height)):
             raise GomocupError(f"a board has {MIN_SIDE} to {MAX_SIDE} points a side")
-        info = Info()
-        for key, value in self._news:
-            info.set(key, value)
+        kept = self._info if self._yixin else self._news
+        info = dataclasses.replace(kept, time_left=self._news.time_left)
         game = self._find_game(info.rule, width, height)
         self._info, self._clock = info, info.clock()
         self._set_game(game)
@@ -187,26 +214,32 @@ class GomocupSession:
         return without_passes(rules), opening
 
     def _set_game(self, game: Game) -> None:
-        player = self._new_player(*game)
+        """Begin a game as in a new process. The same one again needs no other player."""
+        player = self._player if self._game == game else None
+        if player is None:
+            player = self._new_player(*game)
+        player.renew(empty_board(game))
+        player.limit_memory(self._info.memory())
         if self._info.level is not None:
             player.set_level(self._info.level)
-        player.limit_memory(self._info.memory())
-        player.reset(empty_board(game))
         player.warm_up()
-        self._game, self._player = game, player
+        self._game, self._player, self._later = game, player, None
 
     def _restart(self, _: str) -> None:
         player, game = self._playing()
-        player.reset(empty_board(game))
-        player.forget()
+        if self._later is not None:
+            self._set_game(self._find_game(self._later, game[0].width, game[0].height))
+        else:
+            player.reset(empty_board(game))
+            player.forget()
         self._info.time_left = None
         self._clock = self._info.clock()
         self._send("OK")
 
     def _playing(self) -> tuple[Player, Game]:
-        self._news.clear()
         if self._player is None or self._game is None:
             raise GomocupError("no game has been started; send START first")
+        self._news = Info(rule=self._later)
         return self._player, self._game
 
     def _begin(self, _: str) -> None:
@@ -244,7 +277,7 @@ class GomocupSession:
 
     def _set_board(self, lines: list[str]) -> None:
         player, game = self._playing()
-        fields = [self._field(line) for line in lines]
+        fields = [parse_field(line, game[0]) for line in lines]
         stones = [(point, field) for point, field in fields if field != NOBODY]
         position = read_board(game, stones, self._name)
         for point, field in fields:
@@ -255,19 +288,13 @@ class GomocupSession:
                 )
         player.reset(position)
 
-    def _field(self, line: str) -> tuple[int, int]:
-        match = _NUMBERS.fullmatch(line)
-        if match is None or match[3] is None or int(match[3]) not in (OWN, OPPONENT, NOBODY):
-            raise GomocupError(f"{line[:40]!r} is no line of a board, such as 10,10,1")
-        return self._point(f"{match[1]},{match[2]}"), int(match[3])
-
     # --- thinking ---
 
     def _reply(self, lines: int = 1) -> None:
         """Answer with the move of who is to play, and report so many lines of play."""
         player, _ = self._playing()
         action = self._think(1, lines)
-        name = self._action_name(action)
+        name = action_name(action, player.position)
         if self._info.suggest:
             self._send(f"SUGGEST {name}")
             return
@@ -282,39 +309,39 @@ class GomocupSession:
         began = time.monotonic()
         report = LiveReport(player, self._name, self._info.show_detail, lines)
         self._send_all(report.first())
-        watch = self._watch(report)
-        action = player.choose(self._limit(player, began, to_come), watch)
+
+        def limit(clock: Clock) -> Limit:
+            return self._limit(player, clock, began, to_come)
+
+        action = player.choose(limit(self._clock), self._watch(limit, report))
         self._thought = True
         self._send_all(report.at_end())
         return action
 
-    def _limit(self, player: Player, now: float, to_come: int) -> Limit:
+    def _limit(self, player: Player, clock: Clock, now: float, to_come: int) -> Limit:
         nodes = self._info.max_node
-        limit = player.limit_by(self._clock, self._arrived, nodes if nodes > 0 else None)
+        limit = player.limit_by(clock, self._arrived, nodes if nodes > 0 else None)
         if limit.until is not None and self._info.show_detail & DETAIL:
             limit = Limit(simulations=limit.simulations, until=limit.until - READING)
         if limit.until is None or to_come == 1:
             return limit
         return Limit(simulations=limit.simulations, until=now + (limit.until - now) / to_come)
 
-    def _watch(self, report: LiveReport) -> Callable[[], bool]:
-        """Reports, and ends the search for END, YXSTOP and limits that are said meanwhile."""
-        until: float | None = None
+    def _watch(
+        self, limit: Callable[[Clock], Limit], report: LiveReport | None = None
+    ) -> Callable[[], bool]:
+        """Reports, and ends the search for END, YXSTOP and limits that are said meanwhile.
+
+        `limit` says where the search ends by a clock.
+        """
+        waiting = None
+        if self._lines is not None:
+            waiting = Waiting(self._lines, self._info, self._clock, limit)
 
         def watch() -> bool:
-            nonlocal until
-            self._send_all(report.while_searching())
-            if self._lines is None:
-                return False
-            if self._lines.hurried:
-                return True
-            while (line := self._lines.peek()) is not None and _is_limit(line):
-                self._lines.take()
-                self._take_limit(line.text)
-                assert self._player is not None
-                until = self._player.limit_by(self._clock, self._arrived).until
-            late = until is not None and time.monotonic() >= until
-            return late or (line is not None and line.text.strip().upper() in STOPS)
+            if report is not None:
+                self._send_all(report.while_searching())
+            return waiting is not None and waiting.ends_search()
 
         return watch
 
@@ -324,56 +351,41 @@ class GomocupSession:
 
     # --- information ---
 
-    def _take_limit(self, text: str) -> None:
-        """An `INFO` line that limits time, which may come while the bot thinks."""
-        try:
-            self._take_info(text.strip().partition(" ")[2].strip())
-        except (GomocupError, InfoError) as error:
-            self._send(f"ERROR {error}")
-
     def _take_info(self, text: str) -> None:
         key, _, value = text.partition(" ")
         key, value = key.lower(), value.strip()
         if key == "evaluate":
             self._evaluate(value)
             return
-        rule, memory = self._info.rule, self._info.memory()
-        self._yixin |= key == "show_detail"
+        rule = self._info.rule
+        self._yixin |= key in KIN
         self._info.set(key, value)
         if key == "rule":
             self._change_rule(rule)
-        self._change_clock(key)
-        if self._player is not None and self._info.memory() != memory:
+        self._info.change(self._clock, key)
+        if self._player is not None:
             self._player.limit_memory(self._info.memory())
-        if key == "level" and self._player is not None:
-            self._player.set_level(int(value))
-        self._news.append((key, value))
-
-    def _change_clock(self, key: str) -> None:
-        """Take one limit over; what has been used up of another stays so."""
-        said = self._info.clock()
-        if key == "timeout_turn":
-            self._clock.move = said.move
-        elif key == "time_increment":
-            self._clock.increment = said.increment
-        elif key in ("timeout_match", "time_left"):
-            self._clock.left = said.left
+            if key == "level":
+                self._player.set_level(int(value))
+        self._news.set(key, value)
 
     def _change_rule(self, previous: int | None) -> None:
-        """Go on by another rule; before the first move only, as managers do."""
+        """Go on by another rule: before the first move, else from the next game on."""
         if self._game is None or self._player is None:
             return
         rules, position = self._game[0], self._player.position
         try:
             game = self._find_game(self._info.rule, rules.width, rules.height)
-            if game == self._game:
-                return
-            if position.board.any():
-                raise GomocupError("the rule cannot change during a game; send RESTART first")
         except GomocupError:
             self._info.rule = previous
             raise
-        self._set_game(game)
+        if game == self._game:
+            self._later = None
+        elif position.board.any():
+            self._later = self._info.rule
+            self._send(f"MESSAGE rule {self._later} holds from the next START or RESTART on")
+        else:
+            self._set_game(game)
 
     def _evaluate(self, point: str) -> None:
         player, _ = self._playing()
@@ -412,54 +424,14 @@ class GomocupSession:
     def _swap2board(self, lines: list[str]) -> None:
         self._send(self._openings().swap2board([self._stone(line) for line in lines]))
 
-    def _action_name(self, action: int) -> str:
-        player, (rules, _opening) = self._playing()
-        on_board = action < rules.points
-        return self._name(action) if on_board else player.position.action_name(action)
-
-    def _stone(self, line: str) -> int:
-        match = _NUMBERS.fullmatch(line)
-        if match is None:
-            raise GomocupError(f"{line[:40]!r} is no stone, such as 10,10")
-        return self._point(f"{match[1]},{match[2]}")
-
     # --- points ---
 
     def _point(self, text: str) -> int:
-        """The action of coordinates: columns from the left and rows from the top, from 0."""
-        _, (rules, _opening) = self._playing()
-        match = _NUMBERS.fullmatch(text)
-        if match is None or match[3]:
-            raise GomocupError(f"{text[:40]!r} is no point, such as 10,10")
-        x, y = int(match[1]), int(match[2])
-        if not (0 <= x < rules.width and 0 <= y < rules.height):
-            raise GomocupError(f"{x},{y} is not on a board of {rules.width}x{rules.height}")
-        return (rules.height - 1 - y) * rules.width + x
+        return parse_point(text, self._playing()[1][0])
+
+    def _stone(self, line: str) -> int:
+        return parse_stone(line, self._playing()[1][0])
 
     def _name(self, action: int, separator: str = ",") -> str:
         assert self._game is not None
-        rules = self._game[0]
-        row, x = divmod(action, rules.width)
-        return f"{x}{separator}{rules.height - 1 - row}"
-
-    def _why(self, error: IllegalAction) -> str:
-        assert self._player is not None
-        try:
-            where = self._name(self._player.position.parse_action(error.action))
-        except IllegalAction:
-            where = error.action
-        return f"{where} cannot be played: {error.reason}"
-
-
-def _is_limit(line: Line) -> bool:
-    words = line.text.lower().split()
-    limits = ("timeout_turn", "timeout_match", "time_left", "time_increment")
-    return len(words) == 3 and words[0] == "info" and words[1] in limits
-
-
-def integer(text: str, command: str) -> int:
-    """The number that a command has. Raises `GomocupError` for anything else."""
-    try:
-        return int(text)
-    except ValueError as error:
-        raise GomocupError(f"{command}: {text[:40]!r} is not an integer") from error
+        return point_name(action, self._game[0], separator)

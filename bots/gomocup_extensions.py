@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bots.gomocup import STOPS, GomocupError, GomocupSession, integer
+from bots.clock import Clock
+from bots.gomocup import GomocupSession
 from bots.gomocup_board import stones_in_order
+from bots.gomocup_waiting import STOPS
+from bots.gomocup_words import GomocupError, integer
+from bots.player import Limit
 from bots.state import state_line
 from engine import OPTIONS, Position
 
@@ -57,7 +61,6 @@ class ExtendedGomocupSession(GomocupSession):
         self._send("FORBID " + "".join(f"{int(x):02}{int(y):02}" for x, y in pairs) + ".")
 
     def _show_info(self, _: str) -> None:
-        self._yixin = True
         self._send("MESSAGE INFO MAX_THREAD_NUM 1")
         self._send("MESSAGE INFO MAX_HASH_SIZE 20")
 
@@ -69,8 +72,12 @@ class ExtendedGomocupSession(GomocupSession):
         player, _game = self._playing()
         if player.position.outcome is not None:
             raise GomocupError("the game is over")
-        limit = player.limit_by(self._clock, self._arrived)
-        accepted = player.accepts_draw(player.position.seat, limit)
+
+        def limit(clock: Clock) -> Limit:
+            return player.limit_by(clock, self._arrived)
+
+        seat, watch = player.position.seat, self._watch(limit)
+        accepted = player.accepts_draw(seat, limit(self._clock), watch)
         self._send(f"MESSAGE DRAW {'ACCEPT' if accepted else 'REJECT'}")
 
     # --- openings ---

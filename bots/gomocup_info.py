@@ -32,6 +32,16 @@ _NUMBERS = {
 }
 
 
+#: What only Yixin-Board and its kin send.
+KIN = frozenset(
+    ("thread_num", "caution_factor", "show_detail", "hash_size", "pondering", "max_node",
+     "max_depth", "usedatabase", "vcthread", "checkmate")
+)  # fmt: skip
+
+#: Keys that limit the time of a move.
+TIMES = frozenset(("timeout_turn", "timeout_match", "time_left", "time_increment"))
+
+
 class InfoError(ValueError):
     """An `INFO` line that says nothing; the message tells key and value."""
 
@@ -95,6 +105,16 @@ class Info:
             left=None if left is None else left / 1000,
             increment=max(0, self.increment) / 1000,
         )
+
+    def change(self, clock: Clock, key: str) -> None:
+        """Take one limit over to a clock; what has been used up of another stays so."""
+        said = self.clock()
+        if key == "timeout_turn":
+            clock.move = said.move
+        elif key == "time_increment":
+            clock.increment = said.increment
+        elif key in TIMES:
+            clock.left = said.left
 
     def memory(self) -> int | None:
         """Bytes that may be used; None: as many as one likes."""

@@ -90,9 +90,14 @@ class GtpSession:
 
     # --- lines ---
 
-    def serve(self, requests: BinaryIO, answers: BinaryIO) -> None:
-        """Answer until `quit` or the end of the input. Raises OSError when nobody listens."""
-        self._lines = Lines(requests, _is_quit)
+    def serve(
+        self, requests: BinaryIO, answers: BinaryIO, on_end: Callable[[], None] = lambda: None
+    ) -> None:
+        """Answer until `quit` or the end of the input; `on_end` as for `Lines`.
+
+        Raises OSError when nobody listens.
+        """
+        self._lines = Lines(requests, _is_quit, on_end=on_end)
         for line in self._lines:
             for part in self._respond(line.text, line.at):
                 answers.write(part.encode())
@@ -353,7 +358,7 @@ def _words(line: str) -> list[str]:
 
 def _is_quit(line: str) -> bool:
     words = _words(line)
-    return words[-1:] == ["quit"] and len(words) <= 2
+    return words == ["quit"] or (words[1:] == ["quit"] and words[0].isdecimal())
 
 
 def _number(text: str, what: str) -> float:

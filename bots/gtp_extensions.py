@@ -165,7 +165,7 @@ class ExtendedGtpSession(GtpSession):
             raise GtpError("the game is over")
         seat = "A" if position.colour_of("A") == owner else "B"
         limit = self._player.limit_by(self._clock(owner), self._arrived)
-        return "accept" if self._player.accepts_draw(seat, limit) else "decline"
+        return "accept" if self._player.accepts_draw(seat, limit, self._is_hurried) else "decline"
 
     def _set_level(self, number: str) -> str:
         """How strong the bot plays, in this game and those that follow."""

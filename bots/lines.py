@@ -6,13 +6,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 #: Bytes of a line beyond this many are dropped.
 LONGEST_LINE = 1 << 16
 
-#: Seconds that what came before an urgent line may still take.
-GRACE = 0.3
+#: Seconds after the arrival of the line that ends the session: so long may be searched for what
+#: was asked before it, and so long is it answered at all.
+GRACE, ANSWERED = 0.3, 0.5
+#: So many lines are answered then in any case: a short script that is sent at once gets its
+#: answers, however long the network takes to load.
+SCRIPT = 8
 
 _CHUNK = 1 << 16
 
@@ -27,16 +32,26 @@ class Line(NamedTuple):
 class Lines:
     """The lines of a stream, in order. A line ends with LF, CR LF or the end of the stream."""
 
-    def __init__(self, source: BinaryIO, is_urgent: Callable[[str], bool]) -> None:
-        """Begin to read. `is_urgent` says which lines set `urgent_at` as soon as they arrive.
+    def __init__(
+        self,
+        source: BinaryIO,
+        is_end: Callable[[str], bool],
+        is_heeded: Callable[[str], bool] = lambda _: False,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Begin to read. `is_end` says which line ends the session, wherever it waits.
 
-        `source.read(n)` should return what there is, as an unbuffered file does: a buffered one
-        would wait for n bytes, and hold a lock that the interpreter wants at its end.
+        `ahead` tells the lines that `is_heeded` picks. `on_end` is called, in the reading thread,
+        when the line that ends the session arrives. `source.read(n)` should return what there is,
+        as an unbuffered file does: a buffered one would wait for n bytes, and hold a lock that the
+        interpreter wants at its end.
         """
-        #: When the first urgent line arrived, or None.
-        self.urgent_at: float | None = None
-        self._is_urgent = is_urgent
+        self._is_end, self._is_heeded, self._on_end = is_end, is_heeded, on_end
         self._waiting: deque[Line] = deque()
+        self._heeded: deque[Line] = deque()
+        self._end: Line | None = None
+        #: Lines that were taken since then.
+        self._taken = 0
         self._ended = False
         self._changed = threading.Condition()
         threading.Thread(target=self._read, args=(source,), daemon=True).start()
@@ -47,14 +62,37 @@ class Lines:
             yield line
 
     def take(self) -> Line | None:
-        """The next line, waited for; None at the end of the stream."""
+        """The next line, waited for; None at the end of the stream.
+
+        `ANSWERED` seconds after the arrival of the line that ends the session, and `SCRIPT` lines,
+        what still waits before it is dropped.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended)
-            return self._waiting.popleft() if self._waiting else None
+            line = self._pop()
+            if self._end is not None:
+                self._taken += 1
+                if self._taken > SCRIPT and time.monotonic() >= self._end.at + ANSWERED:
+                    while line is not None and line is not self._end:
+                        line = self._pop()
+            return line
+
+    def _pop(self) -> Line | None:
+        line = self._waiting.popleft() if self._waiting else None
+        if line is not None and self._heeded and line is self._heeded[0]:
+            self._heeded.popleft()
+        return line
 
     def peek(self) -> Line | None:
         """The next line if it is there already; it stays."""
         return self._waiting[0] if self._waiting else None
+
+    def ahead(self, start: int = 0) -> list[Line]:
+        """The waiting lines that `is_heeded` picks, from the `start`-th of them; they stay."""
+        if len(self._heeded) <= start:
+            return []
+        with self._changed:
+            return list(islice(self._heeded, start, None))
 
     def wait(self) -> None:
         """Wait until a line is there or the stream has ended."""
@@ -63,8 +101,8 @@ class Lines:
 
     @property
     def hurried(self) -> bool:
-        """Whether an urgent line has been waiting for `GRACE`."""
-        return self.urgent_at is not None and time.monotonic() >= self.urgent_at + GRACE
+        """Whether the line that ends the session has been there for `GRACE`: no more searching."""
+        return self._end is not None and time.monotonic() >= self._end.at + GRACE
 
     @property
     def ended(self) -> bool:
@@ -90,8 +128,12 @@ class Lines:
         lines = [
             Line(each[:LONGEST_LINE].decode(errors="replace").rstrip("\r"), now) for each in raw
         ]
-        if self.urgent_at is None and any(self._is_urgent(line.text) for line in lines):
-            self.urgent_at = now
+        heeded = [line for line in lines if self._is_heeded(line.text)]
+        end = next((line for line in lines if self._is_end(line.text)), None)
         with self._changed:
             self._waiting.extend(lines)
+            self._heeded.extend(heeded)
+            first, self._end = self._end is None, self._end or end
             self._changed.notify_all()
+        if first and end is not None:
+            self._on_end()

@@ -93,11 +93,13 @@ class Player:
         self._config = config
         self._canvas = (height, width)
         self._temperature = temperature
+        self._first = (seed, find_level(level))
         self._random = np.random.default_rng(seed)
         self._resign = resign
         self._hopes: dict[str, list[float]] = {}
-        self._level = find_level(level)
+        self._level = self._first[1]
         self._step = 0.0
+        self._memory = memory
         self._tree = self._make_tree(memory)
         self._path: list[int] | None = None
         self._position = position.copy()
@@ -122,18 +124,29 @@ class Player:
         return Tree(config, height=height, width=width, cache_mib=cache)
 
     def limit_memory(self, memory: int | None) -> None:
-        """Use at most so many bytes from now on, as `memory` at the start; forgets the tree."""
-        self._tree = self._make_tree(memory)
-        self._path = None
+        """Use at most so many bytes from now on, as `memory` at the start.
+
+        Another limit than before forgets the tree.
+        """
+        if memory != self._memory:
+            self._memory, self._tree, self._path = memory, self._make_tree(memory), None
 
     def set_level(self, number: int) -> None:
         """Play at a level of `bots.levels` from now on. Raises `ValueError` where there is none."""
         self._level = find_level(number)
 
     def forget(self) -> None:
-        """Forget the tree and all evaluations."""
+        """Forget the tree, all evaluations and what was seen of threats."""
         self._tree.forget()
-        self._path = None
+        self._path = self._won = None
+        self._look_out = LookOut()
+
+    def renew(self, position: Position) -> None:
+        """Be as a new player at a copy of this position, within the same memory."""
+        self.reset(position)
+        self.forget()
+        seed, self._level = self._first
+        self._random = np.random.default_rng(seed)
 
     def warm_up(self) -> None:
         """Evaluate once: the first time takes longer, and should not count on a clock."""
@@ -307,12 +320,14 @@ class Player:
         lost = all(hope <= -self._resign for hope in hopes)
         return hopes[-1] == -1 or (len(hopes) == RESIGN_TURNS and lost)
 
-    def accepts_draw(self, seat: str, limit: Limit | None = None) -> bool:
+    def accepts_draw(
+        self, seat: str, limit: Limit | None = None, watch: Watch | None = None
+    ) -> bool:
         """Whether a seat agrees to a draw that it is offered: where it expects no more than that.
 
         Raises `ValueError` when the game is over.
         """
-        result = self.think(limit)
+        result = self.think(limit, watch)
         return (result.value if seat == self._position.seat else -result.value) <= 0
 
 

@@ -28,7 +28,7 @@ from bots.terminal import play_at_terminal
 from engine import RuleError
 from engine.openings import opening as find_opening
 from model.bot import BotError
-from scripts.quiet import run_quietly
+from scripts.quiet import Answers, run_quietly
 
 #: How to speak with people and programs.
 PROTOCOLS = ("terminal", "gtp", "gomocup", "json")
@@ -89,7 +89,8 @@ def _conversation(
     else:
         session = ExtendedGomocupSession(bot.name, games, new_player, first)
     # Unbuffered: what arrives while the bot thinks is looked at then.
-    return lambda: session.serve(_input(0), sys.stdout.buffer)
+    answers = Answers()
+    return lambda: session.serve(_input(0), answers, answers.end_soon)
 
 
 def _input(buffering: int) -> BinaryIO:

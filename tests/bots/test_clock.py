@@ -19,6 +19,14 @@ def test_a_limit_a_move_is_used_but_for_the_margin() -> None:
     assert Clock(move=5.0, left=1000.0).seconds(30) == pytest.approx(5.0 - margin(5.0))
 
 
+def test_of_very_short_limits_most_is_kept_for_a_loaded_machine() -> None:
+    for limit in (0.1, 0.15, 0.2):
+        seconds = Clock(move=limit).seconds(30)
+        assert seconds is not None
+        assert limit - seconds >= 0.08
+        assert seconds > 0.01, "some evaluations more than one"
+
+
 def test_the_games_time_is_shared_among_its_moves() -> None:
     assert Clock(left=300.0).seconds(30) == pytest.approx(10.0, abs=0.1)
     assert Clock(left=300.0, increment=2.0).seconds(30) == pytest.approx(12.0, abs=0.1)

@@ -36,7 +36,9 @@ def test_lines_are_read_as_managers_write_them(line: str) -> None:
     assert Gomocup().send(line) == ["OK"]
 
 
-@pytest.mark.parametrize("size", ["4", "26", "0", "-5", "x", "", "15 15", "99999999999999999999"])
+@pytest.mark.parametrize(
+    "size", ["4", "26", "0", "-5", "x", "", "15 16", "9 9 9", "9 x", "99999999999999999999"]
+)
 def test_boards_that_do_not_exist(size: str) -> None:
     assert Gomocup().error(f"START {size}")
 
@@ -64,7 +66,30 @@ def test_rules_before_and_after_the_start(rule: int, name: str, first: bool) -> 
     rules = manager.session._player.position.rules
     assert (rules.name, rules.width, rules.passing) == (name, 15, False)
     assert manager.move("BEGIN")
-    assert "during a game" in manager.error(f"INFO rule {0 if rule else 1}")
+
+
+def test_a_rule_that_is_said_during_a_game_holds_from_the_next_one() -> None:
+    manager = Gomocup()
+    manager.send("INFO rule 4", "START 15")
+    position = manager.move("BEGIN") and manager.state()
+    (told,) = manager.send("INFO rule 0")
+    assert told.startswith("MESSAGE rule 0")
+    assert "not known" in manager.error("INFO rule 1000")
+    assert manager.state() == position
+    assert manager.move("TURN 0,0")
+    assert manager.send("START 15") == ["OK"]
+    assert manager.session._game is not None
+    assert manager.session._game[0].name == "gomoku"
+    manager.move("BEGIN")
+    manager.send("INFO rule 4")
+    assert manager.send("RESTART", "RESTART") == ["OK", "OK"]
+    assert manager.session._game[0].name == "renju"
+    manager.move("BEGIN")
+    manager.send("INFO rule 0", "INFO rule 4")
+    assert manager.send("RESTART") == ["OK"]
+    assert manager.session._game[0].name == "renju", "the last word counts"
+    assert manager.send("START 15") == ["OK"]
+    assert manager.session._game[0].name == "gomoku", "nothing was said about this game"
 
 
 def test_rules_that_the_bot_does_not_know() -> None:
@@ -82,7 +107,7 @@ def test_rules_that_the_bot_does_not_know() -> None:
 
 def test_start_resets_everything() -> None:
     manager = Gomocup()
-    manager.send("START 15", "INFO rule 4", "INFO timeout_turn 100", "INFO max_node 5", "BEGIN")
+    manager.send("START 15", "INFO rule 4", "INFO timeout_turn 100", "INFO suggest 1", "BEGIN")
     manager.send("START 20")
     assert manager.session._info == Info()
     assert manager.session._clock.move is None
@@ -94,6 +119,48 @@ def test_start_resets_everything() -> None:
     assert manager.session._info.folder == "/tmp/x y"
 
 
+@pytest.mark.parametrize("level", [None, 3])
+def test_a_game_in_a_used_process_is_as_in_a_new_one(level: int | None) -> None:
+    options = {"temperature": 1.0, "seed": 5, "level": level}
+    moves = ["BEGIN", "TURN 0,0", "TURN 1,2", "TURN 2,4", "TURN 3,6"]
+    manager = Gomocup(**options)
+    fresh = manager.send("START 15", *moves)
+    used = Gomocup(**options)
+    used.send("START 15", "INFO level 9", "INFO max_memory 40000000", *moves, "YXNBEST 3")
+    player = used.session._player
+    used.session._yixin = False
+    assert used.send("START 15", *moves) == fresh
+    assert used.session._player is player, "nothing is made anew for the same game"
+
+
+@pytest.mark.parametrize(
+    "sign", ["yxshowinfo", "YXHASHCLEAR", "yxfancy", "info thread_num 1", "INFO max_depth 100"]
+)
+def test_what_yixin_board_has_said_holds_over_starts(sign: str) -> None:
+    manager = Gomocup()
+    settings = ["INFO timeout_turn 100000", "INFO timeout_match 900000", "INFO max_node 9",
+                "INFO time_increment 50", "INFO level 7", "INFO time_left 5000"]  # fmt: skip
+    manager.send(sign, "INFO rule 2", "START 15", *settings)
+    for _ in range(3):
+        assert manager.move("BEGIN")
+        assert manager.send("START 15") == ["OK"]
+        info, clock = manager.session._info, manager.session._clock
+        assert (info.rule, info.max_node, info.level) == (2, 9, 7)
+        assert (clock.move, clock.increment) == (100.0, 0.05)
+        assert clock.left == 900.0, "what was left of an earlier game is no setting"
+        assert manager.session._game is not None
+        assert manager.session._game[0].name == "renju"
+    manager.send("INFO time_left 7000", "START 15")
+    assert manager.session._clock.left == 7.0
+
+
+def test_square_boards_may_be_named_by_both_sides() -> None:
+    manager = Gomocup()
+    assert manager.send("START 15 15") == ["OK"]
+    assert manager.move("TURN 14,14")
+    assert "RECTSTART" in manager.error("START 15 12")
+
+
 def test_nothing_is_played_before_the_start() -> None:
     for line in ("BEGIN", "TURN 1,1", "RESTART", "BOARD", "TAKEBACK 1,1", "PLAY 1,1", "YXNBEST 2",
                  "SWAP2BOARD", "YXSHOWFORBID", "YXSWAP2STEP1", "YXSOOSORVSTEP1"):  # fmt: skip
@@ -102,12 +169,33 @@ def test_nothing_is_played_before_the_start() -> None:
 
 def test_unknown_commands() -> None:
     manager = Gomocup()
-    for line in ("HELLO", "begin2", "YXFANCY 1", "12,13", "\x00\xff", "DONEE"):
+    for line in ("HELLO", "begin2", "12,13", "YXFANCY 1", "\x00\xff", "DONEE"):
         (answer,) = manager.send(line)
         assert answer.startswith("UNKNOWN")
     assert manager.send("", "   ", "\r") == []
     assert manager.error("DONE")
     assert not manager.session.closed
+
+
+@pytest.mark.parametrize("command", ["yxblock", "yxquerydatabaseallt", "yxbalanceone 0"])
+def test_the_lines_of_an_unknown_command_are_passed_over(command: str) -> None:
+    manager = Gomocup()
+    manager.send("START 15")
+    for lines in (["7,7", "-1,-1", "done"], ["7,7,1", "DONE"], ["done"]):
+        (answer,) = manager.send(command, *lines)
+        assert answer.startswith("UNKNOWN ")
+        assert manager.error("DONE"), "only once"
+    first, second, about = manager.send(command, "yxblockreset", "ABOUT")
+    assert first.startswith("UNKNOWN ")
+    assert second.startswith("UNKNOWN ")
+    assert about.startswith("name=")
+    assert manager.send(command, "7,7", "END")[1:] == []
+    assert manager.session.closed
+
+
+@pytest.mark.parametrize("command", ["BOARD", "yxboard", "SWAP2BOARD", "yxsoosorvstep4 x"])
+def test_the_lines_of_a_command_that_fails_are_passed_over(command: str) -> None:
+    assert Gomocup().error(command, "7,7,1", "8,8,2", "DONE")
 
 
 def test_about_and_end() -> None:
@@ -310,6 +398,9 @@ def test_yixins_soosorv() -> None:
     (answer,) = manager.send("yxsoosorvstep6", *stones, "5,5", "done")
     assert answer == "MESSAGE SOOSORV MOVE5 C 5 5"
     assert manager.error("yxsoosorvstep4 9", *stones, "done")
+    assert manager.error("yxsoosorvstep6", "7,7", "7,6", "7,5", "7,4", "6,3", "8,3", "done") == (
+        "ERROR 8,3 cannot be played: equivalent (the same by symmetry as the offer 6,3)"
+    )
     assert manager.error("yxsoosorvstep2", "0,0", "7,6", "8,5", "done"), "not the centre"
     assert manager.error("yxsoosorvstep4 x")
 
@@ -370,11 +461,16 @@ def test_any_opening_by_extension_commands() -> None:
     assert manager.send("NARABE_TELL 7,7") == ["OK"]
     (state,) = manager.send("NARABE_STATE")
     assert '"choice": true' in state
-    assert "not-in-this-phase" in manager.error("NARABE_TELL more")
+    refused = manager.error("NARABE_TELL more")
+    assert refused.startswith("ERROR more cannot be played: not-in-this-phase (next: ")
     assert manager.error("NARABE_TELL 8,8")
     assert manager.send("NARABE_GO") == ["black"]
     assert manager.move("NARABE_GO")
     assert "is not one of" in manager.error("NARABE_OPENING pie")
+    manager.send("INFO rule 4", "START 15", "NARABE_OPENING taraguchi-10", "NARABE_TELL 7,7")
+    manager.send("NARABE_TELL black")
+    refused = manager.error("NARABE_TELL white")
+    assert refused.startswith("ERROR white cannot be played: not-in-this-phase (next: ")
     manager.send("RESTART", "NARABE_OPENING swap-5", "NARABE_TELL 7,7")
     assert manager.send("NARABE_TELL pass") == ["OK"]
     assert all(line.startswith("MESSAGE ") for line in manager.send("HELP"))

@@ -4,10 +4,11 @@ import io
 import threading
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.lines import LONGEST_LINE, Lines
+from bots.lines import LONGEST_LINE, SCRIPT, Lines
 
 
 class Cut(io.RawIOBase):
@@ -21,7 +22,15 @@ class Cut(io.RawIOBase):
 
 
 def lines(pieces: list[bytes]) -> Lines:
-    return Lines(Cut(pieces), lambda text: text == "END")  # type: ignore[arg-type]
+    return Lines(Cut(pieces), lambda text: text == "END", str.isupper)  # type: ignore[arg-type]
+
+
+def arrived(pieces: list[bytes]) -> Lines:
+    """Lines that have all arrived."""
+    queue, deadline = lines(pieces), time.monotonic() + 20
+    while not queue._ended and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return queue
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda part: part.replace(b"a", b"\n")), max_size=12))
@@ -43,17 +52,45 @@ def test_long_lines_are_cut() -> None:
     assert second.text == "END"
 
 
-def test_urgent_lines_are_seen_behind_others() -> None:
-    queue = lines([b"one\ntwo\nEND\n"])
-    deadline = time.monotonic() + 20
-    while queue.urgent_at is None and time.monotonic() < deadline:
-        time.sleep(0.001)
+def test_the_end_is_seen_behind_other_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bots.lines.GRACE", 0)
+    queue = arrived([b"one\ntwo\nEND\n"])
+    assert queue.hurried
+    assert not arrived([b"one\ntwo\nENDS\n"]).hurried
     first = queue.peek()
-    assert queue.urgent_at is not None
     assert first is not None
     assert first.text == "one"
     assert queue.take() == first
     assert not queue.ended
+
+
+def test_what_waits_too_long_before_the_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bots.lines.ANSWERED", 1000)
+    many = b"one\nTWO\n" * 20 + b"END\nmore\n"
+    assert len(list(arrived([many]))) == 42
+    monkeypatch.setattr("bots.lines.ANSWERED", 0)
+    queue = arrived([many])
+    taken = [line.text for line in queue]
+    assert taken == ["one", "TWO"] * (SCRIPT // 2) + ["END"]
+    assert queue.ahead() == []
+
+
+def test_the_end_is_told_once() -> None:
+    told: list[bool] = []
+    source = Cut([b"one\nEND\nEND\n", b"END\n"])
+    queue = Lines(source, lambda text: text == "END", on_end=lambda: told.append(True))  # type: ignore[arg-type]
+    assert len(list(queue)) == 4
+    assert told == [True]
+
+
+def test_heeded_lines_are_seen_in_order_behind_others() -> None:
+    queue = arrived([b"one\nTWO\nthree\nFOUR\nTWO\n"])
+    assert [line.text for line in queue.ahead()] == ["TWO", "FOUR", "TWO"]
+    assert [line.text for line in queue.ahead(2)] == ["TWO"]
+    assert queue.ahead(3) == []
+    for left in (3, 2, 2, 1, 0):
+        queue.take()
+        assert len(queue.ahead()) == left
 
 
 def test_a_closed_stream_is_its_end() -> None:

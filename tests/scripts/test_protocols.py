@@ -66,17 +66,59 @@ def test_the_end_comes_at_once_while_the_bot_thinks(exported_bot: Path, protocol
     bot.end()
 
 
-@pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
+FLOODS = [
+    ("gomocup", "RESTART\nBEGIN\nTURN 9,9\n"),
+    ("gomocup", "START 6\nSTART 5\n"),
+    ("gtp", "clear_board\ngenmove b\n?\n"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "flood"), FLOODS)
 def test_the_end_comes_behind_a_flood_while_the_bot_thinks(
-    exported_bot: Path, protocol: str
+    exported_bot: Path, protocol: str, flood: str
 ) -> None:
     bot = Process(exported_bot, protocol, *LONG)
     bot.send(BEGINNINGS[protocol])
     bot.line()
-    more = {"gomocup": "RESTART\nBEGIN\n?\n", "gtp": "clear_board\ngenmove b\n?\n"}[protocol]
-    bot.send(100 * more + ENDS[protocol])
+    # All of it would take minutes.
+    bot.send(20_000 * flood + "7 " * (protocol == "gtp") + ENDS[protocol])
     said = bot.end()
-    assert said.count({"gomocup": "UNKNOWN", "gtp": "? unknown"}[protocol]) == 100
+    if protocol == "gtp":
+        assert said.endswith("=7 \n\n")
+
+
+@pytest.mark.parametrize(("protocol", "flood"), [("gomocup", "ABOUT\n"), ("gtp", "name\n")])
+def test_the_end_comes_though_nobody_reads_the_answers(
+    exported_bot: Path, protocol: str, flood: str
+) -> None:
+    bot = Process(exported_bot, protocol)
+    bot.send(50_000 * flood + ENDS[protocol])
+    assert bot.process.wait(timeout=PATIENCE) == 0
+    bot.end()
+
+
+@pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
+def test_a_script_that_is_sent_at_once_is_answered(exported_bot: Path, protocol: str) -> None:
+    bot = Process(exported_bot, protocol, *LONG)
+    bot.send(BEGINNINGS[protocol] + ENDS[protocol])
+    answers = bot.end().split()
+    assert answers[0] == {"gomocup": "OK", "gtp": "="}[protocol]
+    assert len(answers) == {"gomocup": 2, "gtp": 5}[protocol]
+
+
+def test_a_command_about_quit_does_not_end_anything(exported_bot: Path) -> None:
+    bot = Process(exported_bot, "gtp", "--simulations", "2")
+    lines = ["known_command quit", "undefined quit", *["name"] * 50]
+    bot.send("\n".join(lines) + "\n")
+    assert bot.line() == "= true\n"
+    assert bot.line() == "\n"
+    assert bot.line().startswith("? unknown")
+    assert bot.line() == "\n"
+    # Longer than a process that was told to end would go on.
+    time.sleep(1)
+    assert [bot.line() for _ in range(100)] == ["= narabe\n", "\n"] * 50
+    bot.send("9 name\nquit\n")
+    assert bot.end() == "=9 narabe\n\n= \n\n"
 
 
 @pytest.mark.parametrize("protocol", ["gomocup", "gtp"])
@@ -121,26 +163,19 @@ def test_two_bots_play_a_whole_game_with_a_clock(exported_bot: Path) -> None:
         bot.end()
 
 
-def test_yxstop_ends_a_search_with_its_move(exported_bot: Path) -> None:
+@pytest.mark.parametrize("line", ["YXSTOP\r\n", "INFO timeout_turn 500\n"])
+@pytest.mark.parametrize("before", ["", "\n", "HELP\nyxblock\n1,1\ndone\n"])
+def test_a_stop_or_a_limit_that_arrives_while_the_bot_thinks_holds(
+    exported_bot: Path, line: str, before: str
+) -> None:
     bot = Process(exported_bot, "gomocup", *LONG)
     bot.send(BEGINNINGS["gomocup"])
     assert bot.line() == "OK\n"
     time.sleep(0.3)
-    bot.send("YXSTOP\r\n")
+    bot.send(before + line)
     assert "," in bot.line()
     bot.send("ABOUT\r\nEND\r\n")
-    assert bot.end().startswith("name=")
-
-
-def test_a_limit_that_is_said_while_the_bot_thinks_holds(exported_bot: Path) -> None:
-    bot = Process(exported_bot, "gomocup", *LONG)
-    bot.send(BEGINNINGS["gomocup"])
-    assert bot.line() == "OK\n"
-    time.sleep(0.3)
-    bot.send("INFO timeout_turn 500\n")
-    assert "," in bot.line()
-    bot.send("END\n")
-    bot.end()
+    assert "name=" in bot.end()
 
 
 def test_a_flood_of_gomocup_commands(exported_bot: Path) -> None:
