@@ -14,10 +14,10 @@ LONGEST_LINE = 1 << 16
 
 #: Seconds after the arrival of the line that ends the session: so long may be searched for what
 #: was asked before it, and so long is it answered at all.
-GRACE, ANSWERED = 0.3, 0.5
-#: So many lines are answered then in any case: a short script that is sent at once gets its
-#: answers, however long the network takes to load.
-SCRIPT = 8
+GRACE, ANSWERED = 0.4, 0.5
+#: So many lines are answered then in any case, which takes milliseconds each: a script that is sent
+#: at once gets its answers, however long the network takes to load.
+SCRIPT = 100
 
 _CHUNK = 1 << 16
 

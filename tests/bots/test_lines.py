@@ -66,8 +66,8 @@ def test_the_end_is_seen_behind_other_lines(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_waits_too_long_before_the_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bots.lines.ANSWERED", 1000)
-    many = b"one\nTWO\n" * 20 + b"END\nmore\n"
-    assert len(list(arrived([many]))) == 42
+    many = b"one\nTWO\n" * SCRIPT + b"END\nmore\n"
+    assert len(list(arrived([many]))) == 2 * SCRIPT + 2
     monkeypatch.setattr("bots.lines.ANSWERED", 0)
     queue = arrived([many])
     taken = [line.text for line in queue]
