@@ -1,7 +1,8 @@
 """Proof that the loop learns: four in a row on 6x6, from nothing, against exact values.
 
 `python -m benchmarks.solve` trains `experiment=solve` with `scripts.train` for at most 15 minutes
-and asks, at 64 simulations a move of the search that the experiment uses (Gumbel roots):
+and asks, at 64 simulations a move (Gumbel roots as in the experiment, and new leaves searched for
+continuous fours, `search.threat_nodes`):
 
 - does the first player win 100 games against the best defence? Each game begins with an opening of
   its own: random moves of both, those of the first player chosen among the moves that keep the
@@ -42,6 +43,8 @@ from model.evaluator import evaluator_for
 
 RULES = RuleSet.preset("mnk", size=6, line_length=4)
 SIMULATIONS = 64
+#: Positions made at most at each new leaf for a win by continuous fours.
+THREAT_NODES = 100
 GAMES, POSITIONS, NEAR_PLAY = 100, 1000, 200
 #: Targets: games won, share of signs that are right.
 ALL_WON, SIGNS_RIGHT = 1.0, 0.98
@@ -156,7 +159,7 @@ def games_won(
 def _search(evaluator: Evaluator, positions: Sequence[Position]) -> list[SearchResult]:
     batch = SearchBatch(
         len(positions),
-        SearchConfig(kind="gumbel", simulations=SIMULATIONS),
+        SearchConfig(kind="gumbel", simulations=SIMULATIONS, threat_nodes=THREAT_NODES),
         height=RULES.height,
         width=RULES.width,
         batch_size=64,
