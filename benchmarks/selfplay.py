@@ -173,7 +173,8 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     """One worker in a Ray actor, and two, beside one in this process."""
     network, served = case.serve()
     here = case.worker(evaluator_for(network, "cpu", GAMES, served), cache_mib=32)
-    found: dict[str, list[float]] = {"here": [], "one": [], "two": [], "start": []}
+    names = ("here", "one", "two", "start", "bare", "bare two")
+    found: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(repeats):
         _, work = here.play(games=10**6, seconds=seconds)
         found["here"].append(work.evaluations / work.seconds)
@@ -182,7 +183,7 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
             found[name].append(rate)
             found["start"].append(start)
         for name, count in (("bare", 1), ("bare two", 2)):
-            found.setdefault(name, []).append(_bare_processes(case, count, seconds))
+            found[name].append(_bare_processes(case, count, seconds))
     median = {name: float(np.median(values)) for name, values in found.items()}
     started = Row(what="processes, start of a worker", value=median["start"], unit="s")
     bare = Row(

@@ -108,9 +108,10 @@ class ExtendedGtpSession(GtpSession):
         lines = []
         for index, (rules, opening) in enumerate(self._repertoire.games):
             size = f"{rules.width}x{rules.height}"
-            variant = rules.describe().split()[1:]
             others = [
-                word for word in variant if not word.startswith(("size=", "width=", "height="))
+                f"{name}={value}"
+                for name, value in rules.overrides().items()
+                if name not in ("size", "width", "height")
             ]
             lines.append(" ".join([str(index), rules.name, size, opening, *others]))
         return "\n".join(lines)
