@@ -201,6 +201,11 @@ cdef int _gutter(const Rules *rules) noexcept nogil:
     return x
 
 
+def blank(RuleTable table, const int32_t[::1] canvas, float[:, ::1] planes):
+    """Fills planes [2, area] with what all positions share; see `engine.features.blank`."""
+    write_blank(&table.rules, &canvas[0], planes.shape[1], &planes[0, 0])
+
+
 def decode(RuleTable table, int opening, bytes packed, const int32_t[::1] canvas,
            float[:, :, ::1] planes, float[::1] globals_, legal):
     """Features of one packed position into rows of a batch; see `engine.features.decode`."""

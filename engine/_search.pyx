@@ -24,7 +24,7 @@ from engine._board cimport judge_lines, winning_cells, winning_cells_by
 from engine._cache cimport (
     Cache, Entry, cache_clear, cache_find, cache_free, cache_make, cache_store, check_of, priors_of,
 )
-from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_blank, write_features
+from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
 from engine._position cimport (
     PositionCore, RuleTable, history_copy, history_free, history_new, history_pop, legal_actions,
     play, position_key, verdict,
@@ -737,10 +737,9 @@ cdef class SearchCore:
             tree.logits = <float *> malloc(MAX_ACTIONS * sizeof(float))
             tree.gumbels = <float *> malloc(MAX_ACTIONS * sizeof(float))
             tree.considered = <uint16_t *> malloc(MAX_ACTIONS * sizeof(uint16_t))
-            tree.blank = <float *> malloc(2 * self.area * sizeof(float))
             if (_arena_make(&tree.arena, nodes, edges) < 0 or tree.root == NULL
                     or tree.history == NULL or tree.logits == NULL or tree.gumbels == NULL
-                    or tree.considered == NULL or tree.blank == NULL):
+                    or tree.considered == NULL):
                 raise MemoryError
 
     def __dealloc__(self):
@@ -753,7 +752,6 @@ cdef class SearchCore:
                 free(self.trees[i].logits)
                 free(self.trees[i].gumbels)
                 free(self.trees[i].considered)
-                free(self.trees[i].blank)
         _arena_free(&self.spare)
         free(self.trees)
         free(self.scratch)
@@ -801,16 +799,18 @@ cdef class SearchCore:
         """The tree asks for nothing more."""
         self.trees[index].active = False
 
-    def begin(self, int index, const int32_t[::1] canvas, int turn, int budget):
+    def begin(self, int index, const int32_t[::1] canvas, const float[:, ::1] blank, int turn,
+              int budget):
         """How the root is searched next: on which canvas, under which symmetry, how often.
 
-        `canvas` must stay alive: it is held here.
+        `canvas` and `blank` are those of `engine.symmetry` and `engine.features`. All trees of a
+        game share them, so that they stay in the processor's caches; they are held here.
         """
         cdef Tree *tree = &self.trees[index]
         tree.salt = mix(tree.opening << 8 | tree.rules.opening_number << 4 | turn)
-        self.held[index] = [canvas]
+        self.held[index] = [canvas, blank]
         tree.canvas = &canvas[0]
-        write_blank(tree.rules, tree.canvas, self.area, tree.blank)
+        tree.blank = &blank[0, 0]
         tree.budget = budget
         tree.considered_count = 0
         if self.cache.buckets and _is_short(&tree.arena.nodes[0], 0):

@@ -7,6 +7,7 @@ moves that led there. *Own* means the colour to place next, *other* the other co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,20 @@ def features(
         rules, position.opening, [position.pack()], np.array([symmetry]), height, width
     )
     return planes[0], globals_[0], legal[0]
+
+
+@lru_cache(maxsize=4096)
+def blank(rules: RuleSet, height: int, width: int, symmetry: int) -> Floats:
+    """[2, H*W]: the planes `on_board` and `region`, the same in all positions of these rules.
+
+    Raises `ValueError` as `engine.symmetry.canvas_actions`. Read-only.
+    """
+    planes = np.empty((2, height * width), np.float32)
+    _features.blank(
+        rule_table(rules, "none"), canvas_actions(rules, height, width, symmetry), planes
+    )
+    planes.flags.writeable = False
+    return planes
 
 
 def decode(

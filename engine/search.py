@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine import roots, symmetry
 from engine._search import SearchCore
 from engine.evaluators import Evaluator, Floats
+from engine.features import blank
 from engine.openings import opening_number
 from engine.position import Position
 
@@ -377,7 +378,8 @@ class SearchBatch:
         rules, rng = self.root(index).rules, self._rngs[index]
         turn = int(rng.integers(symmetry.count(rules))) if self.config.random_symmetry else 0
         canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
-        self._core.begin(index, canvas, turn, budget)
+        planes = blank(rules, self.height, self.width, turn)
+        self._core.begin(index, canvas, planes, turn, budget)
         self._noise[index] = noise
         if self._core.root_is_expanded(index):
             self._dress_root(index)

@@ -53,6 +53,7 @@ class LearnerConfig:
     #: "constant"; "cosine": falls to lr * schedule_factor at schedule_steps and stays there;
     #: "step": is multiplied by schedule_factor every schedule_steps.
     schedule: Literal["constant", "cosine", "step"] = "constant"
+    #: 0 lets "cosine" fall all the way to the run's goal, however many steps that takes here.
     schedule_steps: int = 10_000
     schedule_factor: float = 0.1
     #: Steps in which the learning rate rises to its peak.
@@ -85,8 +86,9 @@ class LearnerConfig:
                 raise ValueError(
                     f"learner.{name}: {getattr(self, name)!r} is not one of {', '.join(allowed)}"
                 )
-        for name in ("batch_size", "schedule_steps"):
-            self._check(name, getattr(self, name) >= 1, "less than 1")
+        self._check("batch_size", self.batch_size >= 1, "less than 1")
+        lowest = 0 if self.schedule == "cosine" else 1
+        self._check("schedule_steps", self.schedule_steps >= lowest, f"less than {lowest}")
         for name in ("weight_decay", "warmup_steps", "clip_norm", "policy_weight", "value_weight"):
             self._check(name, getattr(self, name) >= 0, "negative")
         for name in ("momentum", "ema_decay"):
@@ -100,12 +102,12 @@ class LearnerConfig:
         if not holds:
             raise ValueError(f"learner.{name}: {getattr(self, name)} is {wrong}")
 
-    def learning_rate(self, step: int) -> float:
-        """Learning rate of a step, counted from 0."""
+    def learning_rate(self, step: int, fraction: float = 0.0) -> float:
+        """Learning rate of a step, counted from 0, with this share of the run's goal reached."""
         if step < self.warmup_steps:
             return self.lr * (step + 1) / self.warmup_steps
         if self.schedule == "cosine":
-            done = min(1.0, step / self.schedule_steps)
+            done = min(1.0, step / self.schedule_steps if self.schedule_steps else fraction)
             share = (1 + math.cos(math.pi * done)) / 2
             return self.lr * (self.schedule_factor + (1 - self.schedule_factor) * share)
         if self.schedule == "step":
@@ -137,14 +139,15 @@ class Learner:
         self._usual_loss = 0.0
         self._optimizer = _optimizer(config, self.network)
 
-    def step(self, batch: Batch) -> dict[str, float]:
-        """Train on a batch. Returns what happened, by name; losses are those before the step.
+    def step(self, batch: Batch, fraction: float = 0.0) -> dict[str, float]:
+        """Train on a batch, with this share of the run's goal reached (for the schedule).
 
+        Returns what happened, by name; losses are those before the step.
         Raises DivergedError where the loss or the gradient is no finite number or the loss has
         exploded; the weights are then as they were, and the batch has been stored.
         """
         config = self.config
-        rate = config.learning_rate(self.steps)
+        rate = config.learning_rate(self.steps, fraction)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         placed = batch.to(self.device)

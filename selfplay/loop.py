@@ -111,6 +111,13 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_name(self.evaluator)
+        stop, learner = self.stop, self.learner
+        to_the_goal = learner.schedule == "cosine" and learner.schedule_steps == 0
+        if to_the_goal and not (stop.minutes or stop.games or stop.steps):
+            raise ValueError(
+                "learner.schedule_steps: 0 lets the rate fall to the run's goal, and this run has"
+                " none; set stop.minutes, stop.games or stop.steps, or a number of steps"
+            )
 
     @property
     def device(self) -> str:
@@ -368,7 +375,7 @@ class Loop:
     def step(self, batch: Batch) -> None:
         """One optimiser step."""
         self.watch.lap("batches")
-        metrics = self.learner.step(batch)
+        metrics = self.learner.step(batch, self.fraction() or 0.0)
         self.metrics.learned(metrics)
         self._losses.append(metrics)
         if self.learner.steps % 5 == 0:

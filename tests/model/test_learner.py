@@ -161,6 +161,11 @@ def test_learning_rates() -> None:
     cosine = dataclasses.replace(config, schedule="cosine")
     rates = [cosine.learning_rate(step) for step in (5, 10, 11, 99)]
     assert rates == pytest.approx([0.55, 0.1, 0.1, 0.1])
+    to_the_goal = dataclasses.replace(cosine, schedule_steps=0)
+    rates = [to_the_goal.learning_rate(99, done) for done in (0.0, 0.5, 1.0)]
+    assert rates == pytest.approx([1.0, 0.55, 0.1])
+    with pytest.raises(ValueError, match=r"learner.schedule_steps: 0 is less than 1"):
+        dataclasses.replace(config, schedule="step", schedule_steps=0)
     step = dataclasses.replace(config, schedule="step")
     rates = [step.learning_rate(step_) for step_ in (9, 10, 19, 20)]
     assert rates == pytest.approx([1, 0.1, 0.1, 0.01])

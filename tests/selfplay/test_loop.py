@@ -1,3 +1,4 @@
+import dataclasses
 import errno
 import os
 import random
@@ -12,7 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from model.checkpoint import Checkpoint
 from selfplay import loop as loop_module
-from selfplay.loop import Loop, Progress, RunConfig, train
+from selfplay.loop import Loop, Progress, RunConfig, StopConfig, train
 from selfplay.records import read_records
 from selfplay.replay import ReplayBuffer
 from selfplay.run import RunFolder, RunState, checkpoint_name, recover
@@ -98,6 +99,19 @@ def test_every_curve_is_drawn(tmp_path: Path) -> None:
     assert {"config/text_summary", "evaluator/text_summary"} <= set(tags["tensors"])
 
 
+def test_a_rate_that_falls_to_the_goal(tmp_path: Path) -> None:
+    config = small_config(games=30)
+    config.learner.schedule, config.learner.schedule_steps = "cosine", 0
+    config.learner.schedule_factor = 0.0
+    run(config, tmp_path)
+    rates = [rate / config.learner.lr for _, rate in scalars(tmp_path)["learn/lr"]]
+    assert len(rates) > 3
+    assert rates[1:] == sorted(rates[1:], reverse=True)
+    assert rates[-1] < 0.1
+    with pytest.raises(ValueError, match=r"learner.schedule_steps: 0 .* this run has none"):
+        dataclasses.replace(config, stop=StopConfig())
+
+
 @pytest.mark.parametrize("evaluator", ["onnx", "auto"])
 def test_the_same_seed_gives_the_same_games_and_losses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluator: str
@@ -105,8 +119,8 @@ def test_the_same_seed_gives_the_same_games_and_losses(
     losses: list[float] = []
     step = loop_module.Learner.step
 
-    def noting(self: Any, batch: Any) -> dict[str, float]:
-        metrics = step(self, batch)
+    def noting(self: Any, *given: Any) -> dict[str, float]:
+        metrics = step(self, *given)
         losses.append(metrics["loss"])
         return metrics
 
