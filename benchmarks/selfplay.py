@@ -35,6 +35,7 @@ from benchmarks.table import Row, Target, describe, rates, report
 from engine import RuleSet
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig
+from model.buckets import BucketEvaluator
 from model.evaluator import Served, evaluator_for
 from model.games import GameEntry
 from model.learner import Learner, LearnerConfig
@@ -46,10 +47,11 @@ from model.targets import Batch, make_batch
 from selfplay.cluster import ClusterConfig, RayWorkers, WorkerSpec
 from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.stopwatch import shares
-from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work
+from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work, batch_size
 
 GAMES = 64
 SIMULATIONS = 200
+BATCH = batch_size(GAMES, SearchConfig())
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,17 +152,22 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
 
 
 def _raw_task(case: Case, evaluator: Evaluator, seconds: float) -> Callable[[], int]:
-    """The evaluator alone, on a full batch of positions."""
+    """The evaluator alone, on a batch of positions in its own memory, as a worker's are."""
     height, width = case.rules.height, case.rules.width
     rng = np.random.default_rng(1)
-    rows = random_positions([GameEntry(rules=case.rules)], GAMES, height, width, rng)
-    keys = np.zeros(GAMES, np.uint64)
+    rows = random_positions([GameEntry(rules=case.rules)], BATCH, height, width, rng)
+    keys = np.zeros(BATCH, np.uint64)
+    assert isinstance(evaluator, BucketEvaluator)
+    inputs = evaluator.inputs(height, width)
+    assert inputs is not None
+    planes, globals_ = (array[:BATCH] for array in inputs)
+    planes[:], globals_[:] = rows.planes, rows.globals_
 
     def task() -> int:
         count, end = 0, time.perf_counter() + seconds
         while time.perf_counter() < end:
-            evaluator.evaluate(rows.planes, rows.globals_, keys)
-            count += GAMES
+            evaluator.evaluate(planes, globals_, keys)
+            count += BATCH
         return count
 
     return task
