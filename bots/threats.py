@@ -63,11 +63,11 @@ class LookOut:
             return None
         actions = self._position.legal_actions()
         chosen = actions == self.win.actions[0]
-        even = np.full(len(actions), 1 / len(actions), np.float32)
+        even = np.full(len(actions), -np.log(len(actions)), np.float32)
         return SearchResult(
             actions=actions,
             visits=chosen.astype(np.int32),
-            priors=even,
+            log_priors=even,
             q=chosen.astype(np.float32),
             proofs=np.where(chosen, 1, UNPROVEN).astype(np.int8),
             policy=chosen.astype(np.float32),

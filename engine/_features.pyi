@@ -7,9 +7,7 @@ PLANES: tuple[str, ...]
 GLOBALS: tuple[str, ...]
 OPTION_SLOTS: int
 
-def blank(
-    table: RuleTable, canvas: NDArray[np.int32], planes: NDArray[np.float32]
-) -> None: ...
+def blank(table: RuleTable, canvas: NDArray[np.int32], planes: NDArray[np.float32]) -> None: ...
 def decode(
     table: RuleTable,
     opening: int,

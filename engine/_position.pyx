@@ -1128,6 +1128,10 @@ cdef class PositionCore:
         return self.block.stones_key
 
     @property
+    def num_actions(self):
+        return self.table.rules.actions
+
+    @property
     def ply(self):
         return self.block.ply
 

@@ -1083,13 +1083,15 @@ cdef class SearchCore:
         cdef float sign = 1 if root.seat == SEAT_A else -1
         cdef int16_t edge_of[MAX_ACTIONS]
         cdef int action, edge, at = 0, n = root.edges
-        actions, visits = np.zeros(n, np.int32), np.zeros(n, np.int32)
-        values, logits = np.zeros(n, np.float32), np.zeros(n, np.float32)
-        policy = np.zeros(n, np.float32)
-        proofs = np.zeros(n, np.int8)
-        cdef int32_t[::1] actions_at = actions, visits_at = visits
-        cdef float[::1] values_at = values, logits_at = logits, policy_at = policy
-        cdef signed char[::1] proofs_at = proofs
+        # One array and one view of it: each costs as much as all that is written here.
+        table = np.zeros((6, n), np.int32)
+        cdef int32_t[:, ::1] table_at = table
+        cdef int32_t *actions_at = &table_at[0, 0]
+        cdef int32_t *visits_at = actions_at + n
+        cdef float *values_at = <float *> (visits_at + n)
+        cdef float *logits_at = values_at + n
+        cdef float *policy_at = logits_at + n
+        cdef signed char *proofs_at = <signed char *> (policy_at + n)
         for action in range(tree.rules.actions):
             edge_of[action] = -1
         for edge in range(n):
@@ -1108,9 +1110,10 @@ cdef class SearchCore:
                 elif child.visits:
                     values_at[at] = sign * child.total / child.visits
             at += 1
-        edge = _visit_policy(n, &visits_at[0], &values_at[0], &logits_at[0], &proofs_at[0],
-                             &policy_at[0])
-        return actions, visits, values, logits, proofs, policy, edge
+        edge = _visit_policy(n, visits_at, values_at, logits_at, proofs_at, policy_at)
+        floats = table.view(np.float32)
+        proofs = table[5].view(np.int8)[:n]
+        return table[0], table[1], floats[2], floats[3], proofs, floats[4], edge
 
     def root_size(self, int index):
         """Number of the root's actions."""

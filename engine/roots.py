@@ -24,8 +24,6 @@ UNPROVEN = 2
 class RootEdges:
     """What search knows of the root's actions."""
 
-    #: [k] action indices.
-    actions: Ints
     #: [k] visit counts.
     visits: Ints
     #: [k] mean values, exact where proven, 0 where unvisited.
@@ -34,11 +32,6 @@ class RootEdges:
     logits: Floats
     #: [k] +1, 0, -1 where proven, else UNPROVEN.
     proofs: NDArray[np.int8]
-
-    @property
-    def priors(self) -> Floats:
-        """[k] the network's prior probabilities, without noise."""
-        return np.exp(self.logits)
 
     def forced(self) -> Floats | None:
         """[k] all weight on the proven wins, or None where there are none."""

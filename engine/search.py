@@ -95,8 +95,8 @@ class SearchResult:
     actions: Ints
     #: [k] visit counts.
     visits: Ints
-    #: [k] the network's prior probabilities, without noise.
-    priors: Floats
+    #: [k] logarithms of the network's prior probabilities, without noise.
+    log_priors: Floats
     #: [k] mean values; exact where proven, 0 where unvisited.
     q: Floats
     #: [k] +1, 0, -1 where the action's result is proven, 2 where it is not.
@@ -114,6 +114,11 @@ class SearchResult:
     action: int
     #: Simulations that the root has seen.
     simulations: int
+
+    @property
+    def priors(self) -> Floats:
+        """[k] the network's prior probabilities, without noise."""
+        return np.exp(self.log_priors)
 
 
 class TreeNode(NamedTuple):
@@ -346,24 +351,25 @@ class SearchBatch:
         """What tree `index` knows now. Raises `ValueError` before its root was evaluated."""
         if not self._core.root_is_expanded(index):
             raise ValueError(f"search: tree {index} has no result before its root is evaluated")
-        edges, policy, best = self._edges(index)
+        actions, visits, q, logits, proofs, policy, best = self._core.root_edges(index)
         mean, network_value, proof, simulations = self._core.root_values(index)
         value = mean
         if self.config.kind == "gumbel":
-            gumbel = self._gumbel_root(index, edges)
+            edges = roots.RootEdges(visits=visits, q=q, logits=logits, proofs=proofs)
+            gumbel = self._gumbel_root(index, actions, edges)
             best, policy, value = gumbel.choice(), gumbel.policy(), gumbel.value()
         proven = None if proof == roots.UNPROVEN else proof
         return SearchResult(
-            actions=edges.actions,
-            visits=edges.visits,
-            priors=edges.priors,
-            q=edges.q,
-            proofs=edges.proofs,
+            actions=actions,
+            visits=visits,
+            log_priors=logits,
+            q=q,
+            proofs=proofs,
             policy=policy,
             value=value if proven is None else float(proven),
             network_value=network_value,
             proven=proven,
-            action=int(edges.actions[best]),
+            action=int(actions[best]),
             simulations=simulations,
         )
 
@@ -397,25 +403,19 @@ class SearchBatch:
 
     def _draw_gumbels(self, index: int) -> None:
         """Gumbel noise (zeros where no noise is asked for) and the actions that it makes best."""
-        edges, _, _ = self._edges(index)
-        gumbels = np.zeros(len(edges.actions), np.float32)
+        actions, _, _, logits, *_ = self._core.root_edges(index)
+        gumbels = np.zeros(len(actions), np.float32)
         if self._noise[index]:
             gumbels = self._rngs[index].gumbel(size=len(gumbels)).astype(np.float32)
         considered = min(self.config.gumbel_actions, len(gumbels))
-        best = np.argsort(-(gumbels + edges.logits), kind="stable")[:considered]
+        best = np.argsort(-(gumbels + logits), kind="stable")[:considered]
         schedule = roots.halving_schedule(considered, self._core.budget(index))
-        self._core.set_gumbel(index, edges.actions, gumbels, edges.actions[best], schedule)
+        self._core.set_gumbel(index, actions, gumbels, actions[best], schedule)
 
-    def _edges(self, index: int) -> tuple[roots.RootEdges, Floats, int]:
-        """The root's actions, their policy by visits, and the index of the best one by it."""
-        actions, visits, q, logits, proofs, policy, best = self._core.root_edges(index)
-        edges = roots.RootEdges(actions=actions, visits=visits, q=q, logits=logits, proofs=proofs)
-        return edges, policy, best
-
-    def _gumbel_root(self, index: int, edges: roots.RootEdges) -> roots.GumbelRoot:
+    def _gumbel_root(self, index: int, actions: Ints, edges: roots.RootEdges) -> roots.GumbelRoot:
         return roots.GumbelRoot(
             edges=edges,
-            gumbels=self._core.gumbels(index, edges.actions),
+            gumbels=self._core.gumbels(index, actions),
             mixed_value=self._core.mixed_value(index),
             c_visit=self.config.gumbel_c_visit,
             c_scale=self.config.gumbel_c_scale,

@@ -196,7 +196,7 @@ class Work:
         return self
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class _Game:
     """A game under way in one slot of the batch."""
 
@@ -329,13 +329,18 @@ class SelfPlay:
         """One batch through the network; then the plies of all searches that have ended."""
         self._search()
         ready = self._batch.finished()
+        searching = len(self._slots) - self._slots.count(None) - len(ready)
         if self._next is not None:
-            if len(ready) < sum(game is not None for game in self._slots):
+            if searching:
                 return
             self._take_next()
+        elif searching * self.search.leaves_per_step >= self.batch_size:
+            # The others fill the next batch. Plies that end together find Python in the caches.
+            return
+        finished = len(self._finished)
         for i in ready:
             self._end_ply(i)
-        if ready:
+        if len(self._finished) > finished:
             self._fill()
         self._watch.lap("plies")
 
