@@ -10,7 +10,8 @@
 - *learner*: steps a second with batches drawn from a replay folder, beside steps on one batch.
 
 `--memory MINUTES` plays 19x19 with b6c64, 64 games and 800 simulations instead, and prints the
-process' memory each minute. Everything runs in one thread a process. The networks are untrained
+process' memory each minute. Everything runs in one thread a process, with the environment that
+workers get. The networks are untrained
 ones in which every weight matters: they cost what trained ones cost.
 """
 
@@ -20,6 +21,8 @@ import argparse
 import dataclasses
 import gc
 import multiprocessing
+import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -44,7 +47,7 @@ from model.positions import random_positions
 from model.prefetch import ahead
 from model.serving import CALIBRATED, make_served
 from model.targets import Batch, make_batch
-from selfplay.cluster import ClusterConfig, RayWorkers, WorkerSpec
+from selfplay.cluster import WORKER_ENVIRONMENT, ClusterConfig, RayWorkers, WorkerSpec
 from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.stopwatch import shares
 from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work, batch_size
@@ -381,5 +384,13 @@ def main(arguments: list[str] | None = None) -> None:
     report(name, "self-play, one thread a process", measure(asked.quick), TARGETS)
 
 
+def restart_as_worker() -> None:
+    """Begin this program anew in the environment that workers have, unless it has one."""
+    if not WORKER_ENVIRONMENT.keys() <= os.environ.keys():
+        command = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, command, {**WORKER_ENVIRONMENT, **os.environ})
+
+
 if __name__ == "__main__":
+    restart_as_worker()
     main()

@@ -33,4 +33,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    selfplay.restart_as_worker()
     main()

@@ -33,6 +33,9 @@ Weights = Mapping[str, np.ndarray]
 MAX_DEATHS = 5
 #: Seconds between looks at whether the run shall stop, while waiting for games.
 POLL_SECONDS = 0.2
+#: What workers find in their environment, where the user has not set it: glibc asks for huge pages.
+#: Networks and trees leap about in megabytes, so that looking up addresses costs some per cent.
+WORKER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 class ClusterError(RuntimeError):
@@ -384,6 +387,8 @@ def _ray_started(config: ClusterConfig) -> Any:
     """The ray module, connected to the cluster at the address or to one started here, quietly."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    for name, value in WORKER_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     import ray
 
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
