@@ -267,7 +267,7 @@ class SelfPlay:
         self._watch = Stopwatch()
         self._finished: list[FinishedGame] = []
 
-    @property
+    @functools.cached_property
     def batch_size(self) -> int:
         """The most positions that one evaluation holds."""
         return batch_size(self.config.games, self.search)
