@@ -76,6 +76,25 @@ def test_batches_stay_full_while_some_games_change_plies(leaves: int) -> None:
     assert work.evaluations > 0.95 * work.capacity
 
 
+def test_plies_wait_for_each_other_while_the_others_fill_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    player = self_play(SelfPlayConfig(games=16), SearchConfig(simulations=24))
+    player.add_indices(range(200))
+    step, ended = SelfPlay._step, Counter[int]()
+
+    def counting(self: SelfPlay) -> None:
+        before = self._work.plies
+        step(self)
+        ended[self._work.plies - before] += 1
+
+    monkeypatch.setattr(SelfPlay, "_step", counting)
+    _, work = player.play(games=20)
+    # Of 16 games 14 fill the batch: two wait for a third.
+    assert ended[1] + ended[2] < 0.1 * work.plies
+    assert work.evaluations > 0.95 * work.capacity
+
+
 def test_several_leaves_a_step_change_nothing_between_games() -> None:
     search = SearchConfig(simulations=24, leaves_per_step=4)
     player = self_play(search=search)
