@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from model.serving import load_served
-from selfplay.cluster import ClusterConfig, ClusterError, _ray_started
+from selfplay.cluster import WORKER_ENVIRONMENT, ClusterConfig, ClusterError, _ray_started
 from selfplay.loop import Progress, train
 from selfplay.records import read_records
 from selfplay.run import RunFolder
@@ -45,6 +45,10 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
         phases.append(progress.phase)
         if not killed and progress.games >= 6:
             worker = self_play_processes()[0]
+            daemon = worker.parent()
+            assert daemon is not None
+            # Workers inherit it; their own would be hidden by the name that Ray gives them.
+            assert daemon.environ().keys() >= WORKER_ENVIRONMENT.keys()
             worker.kill()
             killed.append(worker.pid)
             games_then = progress.games
