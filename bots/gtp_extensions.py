@@ -88,8 +88,15 @@ class ExtendedGtpSession(GtpSession):
         return ""
 
     def _play_sequence(self, *moves: str) -> str:
-        for colour, vertex in _pairs(moves):
-            self._play(colour, vertex)
+        """All of the moves, or where one fails, none."""
+        before, kept = self._now(joined=False), len(self._earlier)
+        try:
+            for colour, vertex in _pairs(moves):
+                self._play(colour, vertex)
+        except GtpError:
+            del self._earlier[kept:]
+            self._go_back(before)
+            raise
         return ""
 
     def _board_size(self) -> str:
