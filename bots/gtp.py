@@ -25,7 +25,7 @@ from bots.gtp_vertex import (
 )
 from bots.lines import Lines
 from bots.player import Player
-from bots.repertoire import Game, Repertoire, UnknownGameError
+from bots.repertoire import Game, Repertoire, UnknownGameError, with_opening
 from bots.state import may_place
 from engine import IllegalAction, Position, RuleError, RuleSet
 from engine.openings import opening as find_opening
@@ -54,7 +54,7 @@ class GtpSession:
         self._repertoire = Repertoire(games)
         self._new_player = new_player
         self._opening = opening
-        self._game = self._opened(games[first])
+        self._game = with_opening(games[first], self._opening)
         self._made: Player | None = None
         self._level: int | None = None
         #: Since a stone came out of turn: whether stones that are played may be a set-up's.
@@ -160,10 +160,6 @@ class GtpSession:
     def _position(self) -> Position:
         return self._player.position
 
-    def _opened(self, game: Game) -> Game:
-        """The game with the opening that is played."""
-        return game if self._opening is None else (game[0], self._opening)
-
     def _start(self, game: Game) -> str:
         try:
             find_opening(game[1]).check(game[0])
@@ -182,7 +178,7 @@ class GtpSession:
             game = self._repertoire.on_board(side, side, self._game)
         except UnknownGameError as error:
             raise GtpError(f"unacceptable size: {error}") from error
-        return self._start(self._opened(game))
+        return self._start(with_opening(game, self._opening))
 
     def _clear_board(self) -> str:
         return self._start(self._game)

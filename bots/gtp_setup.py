@@ -9,6 +9,7 @@ import numpy as np
 
 from bots.gtp_vertex import GtpError
 from bots.repertoire import Game
+from bots.state import set_up
 from engine import IllegalAction, Position, RuleError
 
 #: A stone that is set up: its colour, and an action that should be its point.
@@ -29,12 +30,8 @@ class Earlier(NamedTuple):
 
 def from_board(game: Game, board: np.ndarray, to_play: str) -> Position:
     """A position with these stones [H*W]. Raises `GtpError` where they cannot stand so."""
-    blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
-    rules, opening = game
     try:
-        return Position.from_setup(
-            rules, black=blacks, white=whites, to_play=to_play, opening=opening
-        )
+        return set_up(game, board, to_play)
     except RuleError as error:
         raise GtpError("illegal move") from error
 

@@ -24,6 +24,11 @@ _GOMOCUP_NAMES = {
 _CONTINUOUS = 2
 
 
+def with_opening(game: Game, opening: str | None) -> Game:
+    """The game with this opening in place of its own, None: with that."""
+    return game if opening is None else (game[0], opening)
+
+
 class UnknownGameError(ValueError):
     """A game that the bot does not know; the message says which and what it knows instead."""
 
