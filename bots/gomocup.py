@@ -40,7 +40,7 @@ from bots.player import READING, Limit, Player
 from bots.repertoire import Game, Repertoire, UnknownGameError
 from bots.state import result_line
 from bots.yixin import DETAIL, LiveReport
-from engine import IllegalAction, RuleError, RuleSet
+from engine import IllegalAction, Position, RuleError, RuleSet
 
 #: Boards that `START` may ask for.
 MIN_SIDE, MAX_SIDE = 5, 25
@@ -71,9 +71,12 @@ class GomocupSession:
         self._arrived = self._free = 0.0
         self._thought = False
         self._info, self._news = Info(), Info()
+        #: The rule of the next game, where that is not the present one's or none of the bot's.
         self._later: int | None = None
         self._clock = Clock()
         self._yixin = False
+        #: The position, and its ply, in which a move was suggested last.
+        self._suggested: tuple[Position, int] | None = None
         self._game: Game | None = None
         self._player: Player | None = None
         self._block: list[str] | None = None
@@ -128,7 +131,8 @@ class GomocupSession:
         word, rest = words[0], words[1] if len(words) > 1 else ""
         # A move's time runs from when it was asked for, but not while another one was answered.
         self._arrived = max(time.monotonic() if at is None else at, self._free)
-        self._yixin |= word.upper().startswith("YX")
+        if word.upper().startswith("YX"):
+            self._meet_yixin()
         command = self._commands.get(word.upper())
         if self._skipping and self._skip(word):
             return
@@ -237,8 +241,14 @@ class GomocupSession:
         self._send("OK")
 
     def _playing(self) -> tuple[Player, Game]:
+        """The player and its game, for all that belongs to a game.
+
+        Raises `GomocupError` without one, and where another one was asked for that is not known.
+        """
         if self._player is None or self._game is None:
             raise GomocupError("no game has been started; send START first")
+        if self._later is not None and not self._player.position.board.any():
+            self._find_game(self._later, self._game[0].width, self._game[0].height)
         self._news = Info(rule=self._later)
         return self._player, self._game
 
@@ -250,6 +260,8 @@ class GomocupSession:
 
     def _turn(self, point: str) -> None:
         player, _ = self._playing()
+        if self._suggested == (player.position, player.position.ply):
+            raise GomocupError("a move has been suggested: PLAY x,y says which one is played")
         player.play(self._point(point))
         self._reply()
 
@@ -296,6 +308,7 @@ class GomocupSession:
         action = self._think(1, lines)
         name = action_name(action, player.position)
         if self._info.suggest:
+            self._suggested = player.position, player.position.ply
             self._send(f"SUGGEST {name}")
             return
         player.play(action)
@@ -357,11 +370,11 @@ class GomocupSession:
         if key == "evaluate":
             self._evaluate(value)
             return
-        rule = self._info.rule
-        self._yixin |= key in KIN
+        if key in KIN:
+            self._meet_yixin()
         self._info.set(key, value)
         if key == "rule":
-            self._change_rule(rule)
+            self._change_rule()
         self._info.change(self._clock, key)
         if self._player is not None:
             self._player.limit_memory(self._info.memory())
@@ -369,23 +382,33 @@ class GomocupSession:
                 self._player.set_level(int(value))
         self._news.set(key, value)
 
-    def _change_rule(self, previous: int | None) -> None:
-        """Go on by another rule: before the first move, else from the next game on."""
+    def _change_rule(self) -> None:
+        """Go on by another rule: before the first move, else from the next game on.
+
+        Managers do not read answers to `INFO`: what asks for a game of a rule that the bot does not
+        know is refused, until another rule is said.
+        """
         if self._game is None or self._player is None:
             return
-        rules, position = self._game[0], self._player.position
+        rules, self._later = self._game[0], self._info.rule
+        game, told = None, f"rule {self._later} holds from the next START or RESTART on"
         try:
-            game = self._find_game(self._info.rule, rules.width, rules.height)
-        except GomocupError:
-            self._info.rule = previous
-            raise
+            game = self._find_game(self._later, rules.width, rules.height)
+        except GomocupError as error:
+            told = str(error)
         if game == self._game:
             self._later = None
-        elif position.board.any():
-            self._later = self._info.rule
-            self._send(f"MESSAGE rule {self._later} holds from the next START or RESTART on")
-        else:
+        elif self._player.position.board.any():
+            self._send(f"MESSAGE {told}")
+        elif game is not None:
             self._set_game(game)
+
+    def _meet_yixin(self) -> None:
+        """Know Yixin-Board or its kin at the other end: its 2 means renju, though said before."""
+        if not self._yixin:
+            self._yixin = True
+            if self._info.rule == 2:
+                self._change_rule()
 
     def _evaluate(self, point: str) -> None:
         player, _ = self._playing()

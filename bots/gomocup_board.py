@@ -9,7 +9,7 @@ from itertools import zip_longest
 import numpy as np
 
 from bots.repertoire import Game
-from bots.state import result_line
+from bots.state import result_line, set_up
 from engine import IllegalAction, Position, RuleError, RuleSet
 
 #: Whose a stone is, in the lines of BOARD: the third field. Nobody's: forbidden, or of a line that
@@ -108,13 +108,9 @@ def without_stone(position: Position, game: Game, point: int) -> Position:
     board = position.board.ravel()
     if board[point] != mover:
         raise BoardError("no stone to take back there, of the colour that played last")
-    blacks, whites = (
-        [int(p) for p in np.flatnonzero(board == colour) if p != point] for colour in (1, 2)
-    )
-    to_play = "black" if mover == 1 else "white"
-    return Position.from_setup(
-        game[0], black=blacks, white=whites, to_play=to_play, opening=game[1]
-    )
+    others = board.copy()
+    others[point] = 0
+    return set_up(game, others, "black" if mover == 1 else "white")
 
 
 def stones_in_order(position: Position) -> list[int]:

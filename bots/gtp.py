@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 from bots.clock import Clock
-from bots.gtp_setup import Earlier, as_it_stands, from_board, with_stones
+from bots.gtp_setup import Earlier, after_stone, from_board
 from bots.gtp_vertex import (
     GtpError,
     diagram,
@@ -25,7 +25,7 @@ from bots.gtp_vertex import (
 )
 from bots.lines import Lines
 from bots.player import Player
-from bots.repertoire import Game, Repertoire, UnknownGameError
+from bots.repertoire import Game, Repertoire, UnknownGameError, with_opening
 from bots.state import may_place
 from engine import IllegalAction, Position, RuleError, RuleSet
 from engine.openings import opening as find_opening
@@ -54,7 +54,7 @@ class GtpSession:
         self._repertoire = Repertoire(games)
         self._new_player = new_player
         self._opening = opening
-        self._game = self._opened(games[first])
+        self._game = with_opening(games[first], self._opening)
         self._made: Player | None = None
         self._level: int | None = None
         #: Since a stone came out of turn: whether stones that are played may be a set-up's.
@@ -160,10 +160,6 @@ class GtpSession:
     def _position(self) -> Position:
         return self._player.position
 
-    def _opened(self, game: Game) -> Game:
-        """The game with the opening that is played."""
-        return game if self._opening is None else (game[0], self._opening)
-
     def _start(self, game: Game) -> str:
         try:
             find_opening(game[1]).check(game[0])
@@ -182,7 +178,7 @@ class GtpSession:
             game = self._repertoire.on_board(side, side, self._game)
         except UnknownGameError as error:
             raise GtpError(f"unacceptable size: {error}") from error
-        return self._start(self._opened(game))
+        return self._start(with_opening(game, self._opening))
 
     def _clear_board(self) -> str:
         return self._start(self._game)
@@ -304,10 +300,12 @@ class GtpSession:
                 return ""
         if not self._earlier:
             raise GtpError("cannot undo")
-        earlier = self._earlier.pop()
+        self._go_back(self._earlier.pop())
+        return ""
+
+    def _go_back(self, earlier: Earlier) -> None:
         self._player.reset(earlier.position)
         self._setting_up = earlier.setting_up
-        return ""
 
     def _final_score(self) -> str:
         outcome = self._position.outcome
@@ -318,23 +316,26 @@ class GtpSession:
     # --- setting up ---
 
     def _set_up_stone(self, colour: str, point: int) -> None:
-        """Add a stone that is no move: a new game begins from that board, without history.
+        """Play a stone out of turn: a new game begins from the board after it, without history.
 
-        So stones that a controller sends in any order are no moves, and never come to be boards
-        that must not be repeated. A line that they make ends the game, but as long as more of them
-        come, it was none: what closes or lengthens it may be yet to come.
+        It captures and switches as a move does; on the way to a board that is set up, in whatever
+        order, no stone does, and no board on it must not be repeated. A line that such stones make
+        ends the game, but as long as more of them come, it was none: what closes or lengthens it
+        may be yet to come.
         """
         if self._position.phase != "play" and not self._setting_up:
             raise GtpError("illegal move")
-        board = with_stones(self._position, [(colour, point)])
-        made = as_it_stands(self._game, board, (colour, point))
+        made = after_stone(self._game, self._position, (colour, point))
         self._replace(made, joined=bool(made.actions))
         self._setting_up = True
 
     def _replace(self, position: Position, *, joined: bool) -> None:
         """Begin from another position; `joined`: taken back with the action after it."""
-        self._earlier.append(Earlier(self._position.copy(), joined, self._setting_up))
+        self._earlier.append(self._now(joined=joined))
         self._player.reset(position)
+
+    def _now(self, *, joined: bool) -> Earlier:
+        return Earlier(self._position.copy(), joined, self._setting_up)
 
     def _set_turn(self, colour: str, *, for_move: bool = True) -> str:
         """Change whose turn it is; `for_move`: taken back with the move that it is made for."""

@@ -16,6 +16,7 @@ from bots.gtp_setup import from_board, stones_in_lines, with_stones
 from bots.gtp_vertex import GtpError, parse_colour, parse_integer, parse_vertex, rows, vertex_name
 from bots.lines import Lines
 from bots.player import Player
+from bots.repertoire import with_opening
 from bots.state import may_place, result_line, state_line
 from engine.search import SearchResult
 
@@ -88,8 +89,15 @@ class ExtendedGtpSession(GtpSession):
         return ""
 
     def _play_sequence(self, *moves: str) -> str:
-        for colour, vertex in _pairs(moves):
-            self._play(colour, vertex)
+        """All of the moves, or where one fails, none."""
+        before, kept = self._now(joined=False), len(self._earlier)
+        try:
+            for colour, vertex in _pairs(moves):
+                self._play(colour, vertex)
+        except GtpError:
+            del self._earlier[kept:]
+            self._go_back(before)
+            raise
         return ""
 
     def _board_size(self) -> str:
@@ -120,7 +128,7 @@ class ExtendedGtpSession(GtpSession):
         number = parse_integer(index)
         if number >= len(self._repertoire.games):
             raise GtpError("no such game: see narabe-games")
-        return self._start(self._opened(self._repertoire.games[number]))
+        return self._start(with_opening(self._repertoire.games[number], self._opening))
 
     def _select_opening(self, name: str) -> str:
         """Begin again with this opening; it is that of the games that follow, too."""

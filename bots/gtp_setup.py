@@ -9,6 +9,7 @@ import numpy as np
 
 from bots.gtp_vertex import GtpError
 from bots.repertoire import Game
+from bots.state import set_up
 from engine import IllegalAction, Position, RuleError
 
 #: A stone that is set up: its colour, and an action that should be its point.
@@ -29,12 +30,8 @@ class Earlier(NamedTuple):
 
 def from_board(game: Game, board: np.ndarray, to_play: str) -> Position:
     """A position with these stones [H*W]. Raises `GtpError` where they cannot stand so."""
-    blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
-    rules, opening = game
     try:
-        return Position.from_setup(
-            rules, black=blacks, white=whites, to_play=to_play, opening=opening
-        )
+        return set_up(game, board, to_play)
     except RuleError as error:
         raise GtpError("illegal move") from error
 
@@ -47,6 +44,36 @@ def with_stones(position: Position, stones: Sequence[Stone]) -> np.ndarray:
             raise GtpError("illegal move")
         board[action] = _COLOURS.index(colour)
     return board
+
+
+def after_stone(game: Game, position: Position, stone: Stone) -> Position:
+    """The position after one more stone, whoever's turn it was; the other colour is next.
+
+    It captures and switches as a move does. Boards before it may come again later, but not by it.
+    Where a line stands, the game has ended. Raises `GtpError` where the stone cannot stand.
+    """
+    colour, point = stone
+    board = with_stones(position, [stone])
+    if _repeats(position, stone):
+        raise GtpError("illegal move")
+    if game[0].capture != "none":
+        turned = from_board(game, position.board.ravel(), colour)
+        if turned.is_legal(point):
+            turned.play(point)
+            board = turned.board.ravel()
+    return as_it_stands(game, board, stone)
+
+
+def _repeats(position: Position, stone: Stone) -> bool:
+    """Whether a board of this game comes again by this stone: the other colour has only passed."""
+    colour, point = stone
+    passing, turned = position.rules.points, position.copy()
+    if turned.to_play != colour:
+        if turned.actions[-1:] == [passing]:
+            turned.undo()
+        elif turned.is_legal(passing):
+            turned.play(passing)
+    return turned.to_play == colour and turned.why_illegal(point) == "superko"
 
 
 def as_it_stands(game: Game, board: np.ndarray, last: Stone) -> Position:

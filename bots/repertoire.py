@@ -11,7 +11,7 @@ from engine.openings import opening as find_opening
 #: What can be played: the rules and the name of the opening protocol.
 Game = tuple[RuleSet, str]
 
-#: What the numbers of `INFO rule` in the Gomocup protocol mean.
+#: What the numbers of `INFO rule` in the Gomocup protocol mean, each also with `_CONTINUOUS`.
 _GOMOCUP_NAMES = {
     0: "freestyle",
     1: "exactly five",
@@ -19,6 +19,14 @@ _GOMOCUP_NAMES = {
     8: "caro with overlines",
     9: "caro",
 }
+
+#: The bit of games that go on after a line, until the board is full.
+_CONTINUOUS = 2
+
+
+def with_opening(game: Game, opening: str | None) -> Game:
+    """The game with this opening in place of its own, None: with that."""
+    return game if opening is None else (game[0], opening)
 
 
 class UnknownGameError(ValueError):
@@ -100,5 +108,9 @@ class Repertoire:
 
 def _names(numbers: Iterable[int | None]) -> str:
     known = sorted(number for number in numbers if number is not None)
-    names = (f"{number} ({_GOMOCUP_NAMES.get(number, 'unknown')})" for number in known)
-    return ", ".join(names) or "none of the protocol's"
+    return ", ".join(f"{number} ({_name(number)})" for number in known) or "none of the protocol's"
+
+
+def _name(number: int) -> str:
+    name = _GOMOCUP_NAMES.get(number & ~_CONTINUOUS, "unknown")
+    return f"continuous {name}" if number & _CONTINUOUS and name != "unknown" else name

@@ -1,9 +1,12 @@
-"""A game's state as one line of JSON, for controllers of openings with choices."""
+"""A game's state: set up from a board, and as text for controllers of openings with choices."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
+
+from bots.repertoire import Game
 from engine import Position
 
 
@@ -11,6 +14,16 @@ def may_place(position: Position) -> bool:
     """Whether the seat to act may place or offer a stone, or pass; else it chooses by a word."""
     legal = position.legal_actions()
     return legal.size > 0 and int(legal[0]) <= position.rules.points
+
+
+def set_up(game: Game, board: np.ndarray, to_play: str) -> Position:
+    """A position with these stones [H*W], its opening over and without history.
+
+    Raises `RuleError` where they cannot stand so.
+    """
+    blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
+    rules, opening = game
+    return Position.from_setup(rules, black=blacks, white=whites, to_play=to_play, opening=opening)
 
 
 def result_line(position: Position) -> str:

@@ -23,7 +23,7 @@ from bots.gtp_extensions import ExtendedGtpSession
 from bots.levels import LEVELS
 from bots.loading import Bot, load_bot
 from bots.player import UNLIMITED, check_options, unlimited
-from bots.repertoire import Game
+from bots.repertoire import Game, with_opening
 from bots.terminal import play_at_terminal
 from engine import RuleError
 from engine.openings import opening as find_opening
@@ -72,7 +72,7 @@ def _conversation(
         resign=arguments.resign,
         level=arguments.level,
     )
-    first, games = arguments.game, _with(opening, bot.games)
+    first, games = arguments.game, [with_opening(game, opening) for game in bot.games]
     if protocol == "terminal":
         player = new_player(*games[first])
         return lambda: play_at_terminal(player, HUMANS[arguments.human])
@@ -140,11 +140,6 @@ def _opening(given: str | None, protocol: str, game: Game) -> str | None:
     except RuleError as error:
         raise OptionError(f"--{error}") from error
     return opening.name
-
-
-def _with(opening: str | None, games: Sequence[Game]) -> list[Game]:
-    """The games with this opening in place of their own, None: with that."""
-    return [(rules, own if opening is None else opening) for rules, own in games]
 
 
 def _list(bot: Bot) -> str:

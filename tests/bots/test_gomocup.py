@@ -74,10 +74,13 @@ def test_a_rule_that_is_said_during_a_game_holds_from_the_next_one() -> None:
     position = manager.move("BEGIN") and manager.state()
     (told,) = manager.send("INFO rule 0")
     assert told.startswith("MESSAGE rule 0")
-    assert "not known" in manager.error("INFO rule 1000")
+    (told,) = manager.send("INFO rule 1000")
+    assert told.startswith("MESSAGE rule 1000 (unknown) is not known")
     assert manager.state() == position
     assert manager.move("TURN 0,0")
-    assert manager.send("START 15") == ["OK"]
+    for command in ("START 15", "RESTART", "RECTSTART 15,12"):
+        assert "1000 (unknown) is not known" in manager.error(command)
+    assert manager.send("INFO rule 0", "START 15")[1:] == ["OK"]
     assert manager.session._game is not None
     assert manager.session._game[0].name == "gomoku"
     manager.move("BEGIN")
@@ -92,17 +95,45 @@ def test_a_rule_that_is_said_during_a_game_holds_from_the_next_one() -> None:
     assert manager.session._game[0].name == "gomoku", "nothing was said about this game"
 
 
-def test_rules_that_the_bot_does_not_know() -> None:
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        (8, "caro with overlines"), (2, "continuous freestyle"), (3, "continuous exactly five"),
+        (5, "unknown"), (6, "continuous renju"), (11, "continuous caro"), (1000, "unknown"),
+        (-1, "unknown"),
+    ],
+)  # fmt: skip
+def test_rules_that_the_bot_does_not_know(rule: int, name: str) -> None:
+    """`INFO` has no answer that managers read: no command of a game is obeyed until another."""
     manager = Gomocup()
-    manager.send("START 15")
-    assert "continuous" not in manager.error("INFO rule 8")
-    assert manager.error("INFO rule 2")
-    assert manager.error("INFO rule 1000")
-    assert manager.error("INFO rule x")
+    reason = f"ERROR rule {rule} ({name}) is not known to this bot, which knows 0 (freestyle), "
+    assert manager.send(f"INFO rule {rule}") == []
+    assert manager.error("START 15").startswith(reason)
+    assert manager.error("START 15").startswith(reason), "nor is it forgotten"
+    assert manager.send("INFO rule 0", "START 15") == ["OK"]
+    assert manager.send(f"INFO rule {rule}") == []
+    for command in (
+        "BEGIN", "TURN 7,7", "PLAY 7,7", "BOARD", "SWAP2BOARD", "RESTART", "START 15",
+        "RECTSTART 15,12", "NARABE_OPENING swap-2",
+    ):  # fmt: skip
+        assert manager.error(command).startswith(reason), command
+    assert manager.error("INFO rule x") == "ERROR INFO rule: 'x' is not an integer"
+    manager = Gomocup()
+    assert manager.send("START 15", f"INFO rule {rule}", "INFO rule 1") == ["OK"]
     assert manager.move("BEGIN")
-    assert manager.send("INFO rule 4", "START 15", "INFO show_detail 0", "INFO rule 2")[-1] == "OK"
     assert manager.session._game is not None
-    assert manager.session._game[0].name == "renju", "Yixin-Board means renju by 2"
+    assert manager.session._game[0].name == "gomoku-standard"
+
+
+@pytest.mark.parametrize("sign", ["INFO show_detail 0", "yxhashclear"])
+@pytest.mark.parametrize("first", [True, False])
+def test_yixin_board_means_renju_by_two(sign: str, first: bool) -> None:
+    manager = Gomocup()
+    lines = ["START 15", "INFO rule 2", sign]
+    assert manager.send(*(lines if first else [lines[0], lines[2], lines[1]])) == ["OK"]
+    assert manager.move("BEGIN")
+    assert manager.session._game is not None
+    assert manager.session._game[0].name == "renju"
 
 
 def test_start_resets_everything() -> None:
@@ -296,6 +327,24 @@ def test_moves_are_suggested_and_imposed() -> None:
     (suggested,) = manager.send("TURN 4,4")
     assert suggested.startswith("SUGGEST ")
     assert manager.send("PLAY 5,5") == ["5,5"]
+
+
+def test_a_suggested_move_waits_for_play() -> None:
+    manager = Gomocup()
+    manager.send("START 15", "INFO suggest 1")
+    (suggested,) = manager.send("BEGIN")
+    for turn in ("TURN 4,4", f"TURN {suggested.split()[1]}"):
+        assert "PLAY" in manager.error(turn)
+    assert manager.send("PLAY 7,7") == ["7,7"]
+    assert manager.send("TURN 4,4")[0].startswith("SUGGEST ")
+    assert "PLAY" in manager.error("TURN 4,5")
+    assert manager.send("TAKEBACK 4,4") == ["OK"]
+    assert manager.send("TURN 4,5")[0].startswith("SUGGEST "), "another move of theirs"
+    for again in ("RESTART", "START 15"):
+        assert manager.send(again, "INFO suggest 1")[0] == "OK"
+        assert manager.send("TURN 4,4")[0].startswith("SUGGEST ")
+    assert manager.send(*board("7,7,2"))[0].startswith("SUGGEST ")
+    assert "PLAY" in manager.error("TURN 4,5")
 
 
 def test_a_finished_game() -> None:
@@ -612,7 +661,7 @@ def check_session(lines: list[str]) -> None:
             )
             if kind in ("ERROR", "UNKNOWN") and "over" not in answer and "DONE" not in answer:
                 assert manager.state() == before
-    assert manager.send("START 5")[-1:] == ["OK"], "it goes on"
+    assert manager.send("INFO rule 0", "START 5")[-1:] == ["OK"], "it goes on"
 
 
 def test_games_are_those_of_the_list() -> None:

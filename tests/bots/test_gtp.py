@@ -456,6 +456,79 @@ def test_a_set_up_leaves_no_boards_that_must_not_come_again() -> None:
     assert gtp.ok("narabe-why b D3") == "superko"
 
 
+CAPTURING = [
+    (RuleSet.preset("irensei", size=19), "none"),
+    (RuleSet.preset("connect-go", size=9), "none"),
+]
+
+
+@pytest.mark.parametrize(("game", "corner"), [(0, "."), (1, "O")])
+@pytest.mark.parametrize("between", [False, True])
+def test_stones_out_of_turn_capture_and_switch(game: int, corner: str, between: bool) -> None:
+    gtp = Conversation(game, CAPTURING)
+    for move in ("b A1", "w B1", *(["b H7"] if between else [])):
+        gtp.ok(f"play {move}")
+    before = gtp.ok("gogui-rules_board")
+    gtp.ok("play w A2")
+    rows = gtp.ok("gogui-rules_board").split("\n")
+    assert rows[-1].startswith(f"{corner} O")
+    assert rows[-2].startswith("O")
+    assert gtp.ok("gogui-rules_side_to_move") == "black"
+    gtp.ok("play b D4")
+    for _ in range(2):
+        gtp.ok("undo")
+    assert gtp.ok("gogui-rules_board") == before
+    assert gtp.state()["ply"] == 2 + between
+
+
+def test_stones_that_switch_out_of_turn_may_end_the_game() -> None:
+    gtp = Conversation(games=CAPTURING[1:])
+    for move in ("w A2", "w A3", "w A4", "w A5", "w B1", "b J9"):
+        gtp.ok(f"play {move}")
+    assert gtp.state()["result"] is None
+    gtp.ok("play b A1")
+    assert gtp.ok("final_score") == "W+", "Black's stone is White's, and completes a line"
+    gtp.ok("undo")
+    assert gtp.state()["result"] is None
+
+
+def test_a_stone_out_of_turn_brings_no_board_again() -> None:
+    games: list[Game] = [(RuleSet.preset("irensei", size=7, line_length=5, gutter=1), "none")]
+    gtp = Conversation(games=games)
+    for move in ("b C2", "w D2", "b B3", "w C3", "b C4", "w E3", "b G7", "w D4"):
+        gtp.ok(f"play {move}")
+    gtp.ok("play b D3")
+    before = gtp.ok("gogui-rules_board")
+    assert gtp.fails("play w C3") == "illegal move"
+    gtp.ok("play w pass")
+    assert gtp.fails("play w C3") == "illegal move", "passing before it changes nothing"
+    gtp.ok("undo")
+    assert gtp.ok("gogui-rules_board") == before
+    gtp.ok("play b A7")
+    gtp.ok("play w C3")
+
+
+def test_a_sequence_that_fails_changes_nothing() -> None:
+    gtp = Conversation()
+    gtp.ok("play b E5")
+    before, board = gtp.state(), gtp.ok("gogui-rules_board")
+    for moves, reason in (
+        ("w A1 b B1 w A1", "illegal move"),
+        ("w A1 b B1 b C1 b D1 w A1", "illegal move"),
+        ("w A1 b pass", "illegal move"),
+        ("w A1 b B99", "illegal move"),
+        ("w A1 green B1", "syntax error: a colour is black or white"),
+        ("w A1 b", "syntax error: moves are colours and vertices"),
+    ):
+        assert gtp.fails(f"gogui-play_sequence {moves}") == reason
+        assert (gtp.state(), gtp.ok("gogui-rules_board")) == (before, board), moves
+    gtp.ok("gogui-play_sequence w A1 b B1")
+    assert gtp.state()["ply"] == 3
+    for _ in range(3):
+        gtp.ok("undo")
+    assert gtp.fails("undo") == "cannot undo"
+
+
 def test_genmove_for_the_other_colour() -> None:
     gtp = Conversation()
     assert gtp.ok("genmove w") == "A1"
@@ -714,6 +787,6 @@ def check_session(lines: list[str]) -> None:
         answer = session.answer(line)
         assert answer is None or (answer[0] in "=?" and answer.endswith("\n\n"))
         assert answer is None or "\n\n" not in answer[:-2]
-        if answer is not None and answer[0] == "?" and "sequence" not in line:
+        if answer is not None and answer[0] == "?":
             assert key() == before, (line, answer)
     assert session.answer("1 protocol_version") == "=1 2\n\n"
