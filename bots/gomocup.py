@@ -327,10 +327,10 @@ class GomocupSession:
         if self._is_hurried():
             return dataclasses.replace(limit, until=now)
         if limit.until is not None and self._info.show_detail & DETAIL:
-            limit = Limit(simulations=limit.simulations, until=limit.until - READING)
+            limit = dataclasses.replace(limit, until=limit.until - READING)
         if limit.until is None or to_come == 1:
             return limit
-        return Limit(simulations=limit.simulations, until=now + (limit.until - now) / to_come)
+        return dataclasses.replace(limit, until=now + (limit.until - now) / to_come)
 
     def _is_hurried(self) -> bool:
         """Whether nothing may be searched any more because `END` waits."""
