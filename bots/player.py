@@ -145,10 +145,13 @@ class Player:
 
     def forget(self) -> None:
         """Forget the tree, all evaluations and what was seen of threats."""
-        self._tree.forget()
-        self._path = self._won = None
-        self._is_blind = False
+        self._forget_tree()
+        self._won = None
         self._look_out = LookOut()
+
+    def _forget_tree(self) -> None:
+        self._tree.forget()
+        self._path, self._is_blind = None, False
 
     def renew(self, position: Position) -> None:
         """Be as a new player at a copy of this position, within the same memory."""
@@ -271,7 +274,7 @@ class Player:
         if self._won is not None:
             return self._won
         if self._is_blind and not limit.blind:
-            self.forget()
+            self._forget_tree()
         self._is_blind |= limit.blind
         evaluator = UniformEvaluator() if limit.blind else self._evaluator
         self._follow(budget)

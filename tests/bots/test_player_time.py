@@ -75,6 +75,7 @@ def test_the_network_is_not_asked_on_a_nearly_empty_clock(
     assert network.calls == asked
     assert thinker.think(Limit(simulations=1)).simulations == 1
     assert network.calls > asked, "what was found without it is not kept"
+    assert thinker._look_out._position is not None, "what was seen of threats is"
     repeatable = player(RuleSet.preset("gomoku"), network, repeatable=True)
     repeatable.warm_up()
     assert not repeatable.limit_by(Clock(left=0.1), network.now).blind
