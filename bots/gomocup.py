@@ -226,7 +226,10 @@ class GomocupSession:
         player.limit_memory(self._info.memory())
         if self._info.level is not None:
             player.set_level(self._info.level)
-        player.warm_up()
+        if not self._is_hurried():
+            player.warm_up()
+        if self._lines is not None:
+            self._lines.ready()
         self._game, self._player, self._later = game, player, None
 
     def _restart(self, _: str) -> None:
@@ -334,11 +337,17 @@ class GomocupSession:
     def _limit(self, player: Player, clock: Clock, now: float, to_come: int) -> Limit:
         nodes = self._info.max_node
         limit = player.limit_by(clock, self._arrived, nodes if nodes > 0 else None)
+        if self._is_hurried():
+            return dataclasses.replace(limit, until=now)
         if limit.until is not None and self._info.show_detail & DETAIL:
-            limit = Limit(simulations=limit.simulations, until=limit.until - READING)
+            limit = dataclasses.replace(limit, until=limit.until - READING)
         if limit.until is None or to_come == 1:
             return limit
-        return Limit(simulations=limit.simulations, until=now + (limit.until - now) / to_come)
+        return dataclasses.replace(limit, until=now + (limit.until - now) / to_come)
+
+    def _is_hurried(self) -> bool:
+        """Whether nothing may be searched any more because `END` waits."""
+        return self._lines is not None and self._lines.hurried
 
     def _watch(
         self, limit: Callable[[Clock], Limit], report: LiveReport | None = None

@@ -24,7 +24,7 @@ from bots.gtp_vertex import (
     vertex_name,
 )
 from bots.lines import Lines
-from bots.player import Player
+from bots.player import Limit, Player
 from bots.repertoire import Game, Repertoire, UnknownGameError, with_opening
 from bots.state import may_place
 from engine import IllegalAction, Position, RuleError, RuleSet
@@ -153,7 +153,10 @@ class GtpSession:
             self._made = self._new_player(*self._game)
             if self._level is not None:
                 self._made.set_level(self._level)
-            self._made.warm_up()
+            if not self._is_hurried():
+                self._made.warm_up()
+            if self._lines is not None:
+                self._lines.ready()
         return self._made
 
     @property
@@ -284,10 +287,14 @@ class GtpSession:
 
     def _think(self, mover: str) -> int:
         clock = self._clock(mover)
-        limit = self._player.limit_by(clock, self._arrived)
-        action = self._player.choose(limit, self._is_hurried)
+        action = self._player.choose(self._limit(clock, self._arrived), self._is_hurried)
         clock.spend(time.monotonic() - self._arrived)
         return action
+
+    def _limit(self, clock: Clock, began: float) -> Limit:
+        """The limit of what was asked for then; where the search must end, none is begun."""
+        limit = self._player.limit_by(clock, began)
+        return dataclasses.replace(limit, until=began) if self._is_hurried() else limit
 
     def _is_hurried(self) -> bool:
         """Whether the search must end because `quit` waits."""

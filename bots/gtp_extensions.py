@@ -173,7 +173,7 @@ class ExtendedGtpSession(GtpSession):
         if position.outcome is not None:
             raise GtpError("the game is over")
         seat = "A" if position.colour_of("A") == owner else "B"
-        limit = self._player.limit_by(self._clock(owner), self._arrived)
+        limit = self._limit(self._clock(owner), self._arrived)
         return "accept" if self._player.accepts_draw(seat, limit, self._is_hurried) else "decline"
 
     def _set_level(self, number: str) -> str:
@@ -194,8 +194,7 @@ class ExtendedGtpSession(GtpSession):
     def _consider(self) -> SearchResult:
         """Think without a clock and without playing."""
         self._check_going_on()
-        limit = self._player.limit_by(Clock(), time.monotonic())
-        return self._player.think(limit, self._is_hurried)
+        return self._player.think(self._limit(Clock(), time.monotonic()), self._is_hurried)
 
     def _policy(self) -> str:
         self._check_going_on()

@@ -12,12 +12,11 @@ from typing import BinaryIO, NamedTuple
 #: Bytes of a line beyond this many are dropped.
 LONGEST_LINE = 1 << 16
 
-#: Seconds after the arrival of the line that ends the session: so long may be searched for what
-#: was asked before it, and so long is it answered at all.
-GRACE, ANSWERED = 0.4, 0.5
-#: So many lines are answered then in any case, which takes milliseconds each: a script that is sent
-#: at once gets its answers, however long the network takes to load.
-SCRIPT = 100
+#: Seconds after the arrival of the line that ends the session, or after the session is ready where
+#: that comes later: so long may be searched for what was asked before it, and so long is it
+#: answered at all. A script that is sent at once gets its answers in between, which take no more
+#: than an evaluation each; that is all that comes on top of the time, whatever the network costs.
+GRACE, ANSWERED = 0.3, 0.5
 
 _CHUNK = 1 << 16
 
@@ -50,8 +49,8 @@ class Lines:
         self._waiting: deque[Line] = deque()
         self._heeded: deque[Line] = deque()
         self._end: Line | None = None
-        #: Lines that were taken since then.
-        self._taken = 0
+        #: When the session was ready; None: it is not yet.
+        self._ready: float | None = None
         self._ended = False
         self._changed = threading.Condition()
         threading.Thread(target=self._read, args=(source,), daemon=True).start()
@@ -64,17 +63,15 @@ class Lines:
     def take(self) -> Line | None:
         """The next line, waited for; None at the end of the stream.
 
-        `ANSWERED` seconds after the arrival of the line that ends the session, and `SCRIPT` lines,
-        what still waits before it is dropped.
+        Once the line that ends the session has been there for `ANSWERED`, what still waits before
+        it is dropped.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended)
             line = self._pop()
-            if self._end is not None:
-                self._taken += 1
-                if self._taken > SCRIPT and time.monotonic() >= self._end.at + ANSWERED:
-                    while line is not None and line is not self._end:
-                        line = self._pop()
+            if self._has_ended_for(ANSWERED):
+                while line is not None and line is not self._end:
+                    line = self._pop()
             return line
 
     def _pop(self) -> Line | None:
@@ -99,10 +96,22 @@ class Lines:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended)
 
+    def ready(self) -> None:
+        """The session has loaded its network. Only the first time counts.
+
+        A script that is sent at once does not pay for the loading.
+        """
+        if self._ready is None:
+            self._ready = time.monotonic()
+
     @property
     def hurried(self) -> bool:
         """Whether the line that ends the session has been there for `GRACE`: no more searching."""
-        return self._end is not None and time.monotonic() >= self._end.at + GRACE
+        return self._has_ended_for(GRACE)
+
+    def _has_ended_for(self, seconds: float) -> bool:
+        end = self._end
+        return end is not None and time.monotonic() >= max(end.at, self._ready or 0.0) + seconds
 
     @property
     def ended(self) -> bool:

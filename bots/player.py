@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bots.clock import Clock, moves_to_go
+from bots.clock import Clock, longest_to_go, moves_to_go
 from bots.levels import Level, find_level
 from bots.threats import LookOut
 from bots.tree import SLICE, Reading, Tree, best_proven, is_settled, read
 from engine import Ply, Position
-from engine.evaluators import Evaluator
+from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode, choose
 
 #: Simulations of a player that time alone limits: more than any machine makes in a move.
@@ -41,6 +41,8 @@ RESIGN_TURNS = 3
 Watch = Callable[[], bool]
 
 _DECAY = 0.98
+#: How fast the mean of the steps' times follows the last one.
+_FOLLOW = 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ class Limit:
     simulations: int | None = None
     #: When the answer must be there (`time.monotonic()`); None: time does not matter.
     until: float | None = None
+    #: Whether the network takes too long to be asked even once.
+    blind: bool = False
 
 
 class Player:
@@ -98,10 +102,14 @@ class Player:
         self._resign = resign
         self._hopes: dict[str, list[float]] = {}
         self._level = self._first[1]
-        self._step = 0.0
+        #: Seconds of the slowest recent step of a search, and of the mean one: what it costs to ask
+        #: the network once.
+        self._step = self._cost = 0.0
         self._memory = memory
         self._tree = self._make_tree(memory)
         self._path: list[int] | None = None
+        #: Whether the tree or the kept evaluations know what is not the network's.
+        self._is_blind = False
         self._position = position.copy()
         # Proofs are of no use to a search that heeds none.
         self._threats = threats if config.solver else 0
@@ -137,9 +145,13 @@ class Player:
 
     def forget(self) -> None:
         """Forget the tree, all evaluations and what was seen of threats."""
-        self._tree.forget()
-        self._path = self._won = None
+        self._forget_tree()
+        self._won = None
         self._look_out = LookOut()
+
+    def _forget_tree(self) -> None:
+        self._tree.forget()
+        self._path, self._is_blind = None, False
 
     def renew(self, position: Position) -> None:
         """Be as a new player at a copy of this position, within the same memory."""
@@ -187,14 +199,17 @@ class Player:
         """
         position = self._position
         stones = int(np.count_nonzero(position.board))
-        seconds = clock.seconds(moves_to_go(position.rules.points, stones))
+        points = position.rules.points
+        usual, longest = moves_to_go(points, stones), longest_to_go(points, stones)
+        seconds = clock.seconds(usual, longest, self._cost)
         budget = self._config.simulations
         if simulations is not None:
             budget = min(budget, simulations)
         if seconds is None and budget >= UNLIMITED:
             seconds = SECONDS
         until = None if seconds is None or self._repeatable else began + seconds
-        return Limit(simulations=budget, until=until)
+        blind = until is not None and clock.is_nearly_empty(longest, self._cost)
+        return Limit(simulations=budget, until=until, blind=blind)
 
     def think(self, limit: Limit | None = None, watch: Watch | None = None) -> SearchResult:
         """Search the position for the seat to act, to the limit or until `watch` ends it.
@@ -253,15 +268,21 @@ class Player:
             raise ValueError("the game is over")
         budget = self._budget(limit)
         threats = self._threats if self._level is None else 0
-        self._look_out.look(self._position, threats, limit.until)
+        # The network is asked once in any case, and what is in flight cannot be interrupted.
+        self._look_out.look(self._position, threats, limit.until, kept=self._step)
         self._won = self._look_out.result()
         if self._won is not None:
             return self._won
+        if self._is_blind and not limit.blind:
+            self._forget_tree()
+        self._is_blind |= limit.blind
+        evaluator = UniformEvaluator() if limit.blind else self._evaluator
         self._follow(budget)
         self._tree.give_up(0, self._look_out.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
-        self._tree.grow(self._evaluator, budget, stop)
-        self._step = stop.step
+        self._tree.grow(evaluator, budget, stop)
+        if not limit.blind:
+            self._step, self._cost = stop.step, stop.cost
         return self._tree.result(0)
 
     def _follow(self, budget: int) -> None:
@@ -339,7 +360,7 @@ class _Stop:
     ) -> None:
         """`settle`: the search's budget, where it ends once its best action cannot change."""
         self._tree, self._limit, self._watch, self._settle = player._tree, limit, watch, settle
-        self.step = player._step
+        self.step, self.cost = player._step, player._cost
         self._began = self._last = time.monotonic()
         self._first = self._looked = self._tree.simulations(0)
         self._gumbel = player._config.kind == "gumbel"
@@ -347,7 +368,11 @@ class _Stop:
     def __call__(self) -> bool:
         now = time.monotonic()
         # The slowest recent step is what the next one may take; twice that, on a loaded machine.
-        self.step, self._last = max(now - self._last, _DECAY * self.step), now
+        took, self._last = now - self._last, now
+        self.step = max(took, _DECAY * self.step)
+        # Much less than the mean is a step that did not ask the network.
+        if took > _FOLLOW * self.cost:
+            self.cost += _FOLLOW * (took - self.cost) if self.cost else took
         until = self._limit.until
         if until is not None and now + 2 * self.step >= until:
             return True

@@ -15,6 +15,9 @@ from engine.threats import ThreatSearch, Win
 
 #: Share of the time to a search's end that looking takes, at most.
 SHARE = 0.25
+#: Seconds that it may take where the network needs all of the time: most wins that are found at all
+#: are found within them.
+LEAST = 0.001
 
 
 class LookOut:
@@ -29,11 +32,14 @@ class LookOut:
         #: The actions after which the other seat wins, where it threatens to.
         self.losses: Mapping[int, Win] = {}
 
-    def look(self, position: Position, nodes: int, until: float | None = None) -> None:
-        """Look at a position; it takes `SHARE` of the time until then at most.
+    def look(
+        self, position: Position, nodes: int, until: float | None = None, kept: float = 0.0
+    ) -> None:
+        """Look at a position; it takes `SHARE` of the time until then at most, or `LEAST`.
 
-        `nodes` positions are made at most for either question; 0: nothing is seen. What was seen
-        before is remembered while the game stands where it did.
+        Of that time, `kept` seconds are not shared: the search needs them. `nodes` positions are
+        made at most for either question; 0: nothing is seen. What was seen before is remembered
+        while the game stands where it did.
         """
         seen = (nodes, position.rules, position.opening, position.key, tuple(position.actions))
         if seen == self._seen:
@@ -42,9 +48,9 @@ class LookOut:
         self.win, self.losses = None, {}
         if until is not None:
             now = time.monotonic()
-            until = now + SHARE * (until - now)
             if until <= now:
                 return
+            until = now + max(LEAST, SHARE * (until - now - kept))
         if nodes:
             self._look(position, nodes, until)
 

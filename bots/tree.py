@@ -87,8 +87,10 @@ class Tree(Trees):
         """Search until the root has `budget` simulations, is proven, or the tree is full.
 
         `stop` is asked after each evaluation and each slice, and ends the search. One evaluation is
-        made whatever it says, so that there is a result.
+        made whatever it says where the root has none yet, so that there is a result.
         """
+        if self._core.root_is_expanded(0) and stop():
+            return
         while True:
             while self.step(evaluator):
                 if stop():

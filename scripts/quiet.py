@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 #: Seconds after which a process that was told to end waits no more for a reader of its answers
 #: (managers kill programs after one), and how long a reader takes that reads.
-LAST, SLOW = 0.8, 0.1
+LAST, SLOW = 0.5, 0.1
 
 
 class Answers(io.BufferedWriter):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.lines import LONGEST_LINE, SCRIPT, Lines
+from bots.lines import ANSWERED, GRACE, LONGEST_LINE, Lines
 
 
 class Cut(io.RawIOBase):
@@ -64,15 +64,53 @@ def test_the_end_is_seen_behind_other_lines(monkeypatch: pytest.MonkeyPatch) -> 
     assert not queue.ended
 
 
+class Hand:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+MANY = b"one\nTWO\n" * 100 + b"END\nmore\n"
+
+
 def test_what_waits_too_long_before_the_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.lines.ANSWERED", 1000)
-    many = b"one\nTWO\n" * SCRIPT + b"END\nmore\n"
-    assert len(list(arrived([many]))) == 2 * SCRIPT + 2
-    monkeypatch.setattr("bots.lines.ANSWERED", 0)
-    queue = arrived([many])
-    taken = [line.text for line in queue]
-    assert taken == ["one", "TWO"] * (SCRIPT // 2) + ["END"]
+    hand = Hand()
+    monkeypatch.setattr("bots.lines.time", hand)
+    queue = arrived([MANY])
+    for number in range(4):
+        line = queue.take()
+        assert line is not None
+        assert line.text == ("one", "TWO")[number % 2]
+        assert queue.hurried == (number * 0.15 >= GRACE)
+        hand.now += 0.15
+    assert [line.text for line in queue] == ["END"], "however few lines were answered"
     assert queue.ahead() == []
+
+
+def test_what_takes_no_time_before_the_end_is_answered_wholly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bots.lines.time", Hand())
+    assert len(list(arrived([MANY]))) == 202
+
+
+def test_a_script_does_not_pay_for_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand = Hand()
+    monkeypatch.setattr("bots.lines.time", hand)
+    queue = arrived([MANY])
+    queue.take()
+    hand.now += 30
+    queue.ready()
+    hand.now += 0.9 * GRACE
+    assert not queue.hurried
+    assert [next(iter(queue)).text for _ in range(3)] == ["TWO", "one", "TWO"]
+    queue.ready()
+    hand.now += ANSWERED
+    assert [line.text for line in queue] == ["END"], "a network is loaded once"
 
 
 def test_the_end_is_told_once() -> None:
