@@ -258,7 +258,7 @@ class Player:
         if self._won is not None:
             return self._won
         self._follow(budget)
-        self._tree.give_up(0, self._look_out.losses)
+        self._tree.give_up(0, self._look_out.found.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(self._evaluator, budget, stop)
         self._step = stop.step

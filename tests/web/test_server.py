@@ -209,6 +209,36 @@ def test_a_review_finds_the_move_that_threw_the_game_away() -> None:
         assert mistake["loss"] > 0.7
 
 
+#: White does not stop an open three, and Black does not win with it, again and again.
+BLIND = ["h8", "a1", "i8", "a3", "j8", "a5", "o1", "a9", "o3", "o15"]
+
+
+def test_an_analysis_sees_wins_by_threats() -> None:
+    with serving(analysis=16) as address, visiting(address) as visitor:
+        visitor.begin("gomoku", actions=BLIND[:6])
+        visitor.send("analyse", bot=HASHES.name)
+        found = final(visitor)
+        assert (found["value"], found["proven"]) == (1.0, 1)
+        (move,) = found["moves"]  # type: ignore[misc]
+        assert move["name"] in ("g8", "k8")
+        assert len(move["line"]) == 3
+        visitor.ask("go", ply=5)
+        found = final(visitor)
+        assert {move["name"] for move in found["moves"]} == {"g8", "k8"}  # type: ignore[attr-defined]
+
+
+def test_a_review_sees_wins_by_threats() -> None:
+    with serving(review=16) as address, visiting(address) as visitor:
+        visitor.begin("gomoku", actions=BLIND)
+        visitor.send("review", bot=HASHES.name)
+        while "mistakes" not in (found := visitor.hear("review")):
+            pass
+    assert [found["values"][ply] for ply in (6, 8, 10)] == [1, 1, 1]
+    assert {mistake["ply"] for mistake in found["mistakes"]} == {5, 6, 7, 8, 9}
+    blacks = [mistake for mistake in found["mistakes"] if mistake["seat"] == "A"]
+    assert {mistake["better"] for mistake in blacks} <= {"g8", "k8"}
+
+
 def test_files_are_read_and_written() -> None:
     with serving() as address, visiting(address) as visitor:
         view = visitor.begin("connect-go", rules={"width": 9, "height": 9})
