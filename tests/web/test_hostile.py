@@ -162,6 +162,20 @@ def test_a_flood_is_slowed_and_then_cut_off(address: str) -> None:
             other.play(other.begin("mnk"), "b2")
 
 
+def test_each_message_of_a_flood_is_answered() -> None:
+    """Else a page would wait for what was never done."""
+    with serving(burst=6, rate=20.0, patience=1000) as crowded, visiting(crowded) as flooder:
+        flooder.begin("gomoku", actions=["h8", "i9"])
+        for burst in range(2):
+            for _ in range(30):
+                flooder.send("save", kind="record")
+            answers = [flooder.hear("file", "error") for _ in range(30)]
+            refused = [answer for answer in answers if answer["type"] == "error"]
+            assert len(refused) > 10, burst
+            assert all(answer["busy"] for answer in refused)
+            assert refused[0]["text"] == "too many messages; wait a moment"
+
+
 def test_others_are_served_during_a_flood(address: str) -> None:
     with visiting(address) as flooder, visiting(address) as other:
         for _ in range(300):

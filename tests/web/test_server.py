@@ -3,9 +3,11 @@
 import contextlib
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from bots.web.limits import Bucket, Limits, cost
 from engine import OPENINGS, Position
 from engine.evaluators import Floats, HashEvaluator, Keys
 from engine.referee import judge
@@ -99,6 +101,26 @@ def test_what_was_taken_back_can_be_redone_until_something_else_is_played() -> N
         assert view["record"]["actions"] == ["h8", "i9", "a1"]
         assert "nothing to play again" in visitor.refused("redo")
         assert "no position after 7" in visitor.refused("go", ply=7)
+
+
+@pytest.mark.parametrize("moves", [0, 40, 400, 2000])
+def test_who_pauses_as_a_view_says_is_never_refused(
+    moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, limits = 0.0, Limits()
+    monkeypatch.setattr("bots.web.limits.time", SimpleNamespace(monotonic=lambda: now))
+    bucket = Bucket(limits.burst, limits.rate)
+    for _ in range(2000):
+        assert bucket.take(cost(len('{"type":"go","ply":2000}'), moves))
+        now += limits.pause(moves)
+
+
+def test_a_view_says_how_long_to_pause() -> None:
+    limits = Limits()
+    with serving(burst=limits.burst, rate=limits.rate) as address, visiting(address) as visitor:
+        view = visitor.begin("mnk")
+        assert view["pause"] == limits.pause(0)
+        assert visitor.play(view, "b2")["pause"] == limits.pause(1)
 
 
 def test_resigning_ends_the_game_until_it_is_taken_back() -> None:
