@@ -177,6 +177,8 @@ class AnalysisSession:
                 simulations=None if unlimited else asked.simulations or self._simulations,
                 seconds=asked.seconds,
                 priority=asked.priority,
+                threats=asked.threat_nodes,
+                opinion=True,
                 every=asked.report_every,
                 lines=_ALL if asked.moves is None else max(1, asked.moves),
                 seed=self._seed,
@@ -220,6 +222,6 @@ def _answer(asked: Asked, position: Position, analysis: Analysis | None) -> dict
     said |= about_position(position, asked.want)
     if analysis is None:
         return said
-    if analysis.final and "threats" in asked.want:
-        said["threats"] = about_threats(position)
+    if analysis.final and analysis.result is not None and "threats" in asked.want:
+        said["threats"] = about_threats(position, analysis.threats)
     return said | about_search(analysis, asked.moves, asked.want)

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from typing import Any
 
 from bots.analyst import Analysis
+from bots.threats import Threats
 from bots.tree import lower_bound
 from engine import Position
 from engine.referee import describe, result_of
 from engine.search import SearchResult
-from engine.threats import ThreatSearch
 
 
 def to_line(answer: dict[str, Any]) -> bytes:
@@ -37,16 +37,14 @@ def about_position(position: Position, want: Collection[str]) -> dict[str, Any]:
     return said
 
 
-def about_threats(position: Position) -> dict[str, Any]:
+def about_threats(position: Position, found: Threats) -> dict[str, Any]:
     """Whether the seat to act wins by threats, or what it can do where the other one does."""
-    search = ThreatSearch(position.rules, position.opening)
-    win = search.win(position)
-    if win is not None:
-        return {"win": list(map(position.action_name, win.actions)), "plies": win.plies}
-    left = search.defences(position)
-    if left is None:
-        return {}
-    return {"defences": [position.action_name(action) for action, win in left.items() if not win]}
+    if found.win is not None:
+        actions, plies = found.win.actions, found.win.plies
+        return {"win": list(map(position.action_name, actions)), "plies": plies}
+    if found.defences is not None:
+        return {"defences": list(map(position.action_name, found.defences))}
+    return {}
 
 
 def about_search(analysis: Analysis, most: int | None, want: Collection[str]) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from bots.player import THREAT_NODES as WANTED_THREAT_NODES
 from bots.repertoire import Repertoire, UnknownGameError
 from engine import IllegalAction, Position, RuleError
 from engine.json_lines import RequestError, kind, number, strings
@@ -15,7 +16,8 @@ from engine.rules import similar
 #: Keys of a query. Those of the first line name a game as the referee does.
 KEYS = (
     *("game", "rules", "opening", "setup", "actions"),
-    *("id", "plies", "simulations", "seconds", "report_every", "priority", "moves", "want"),
+    *("id", "plies", "simulations", "seconds", "threat_nodes", "report_every", "priority"),
+    *("moves", "want"),
 )
 #: What else a game record has: it can be asked about as it is.
 _RECORD = ("format", "seats", "versions", "result", "seed")
@@ -26,6 +28,12 @@ WANTS = ("board", "legal", "policy", "threats")
 LONGEST_ID = 200
 #: Priorities, times and the like beyond this are of no use.
 _MOST = 1e9
+
+#: Positions made for wins by threats before each search where a query does not say; a player's
+#: where it wants to know of threats. These take a millisecond or two: little beside the network.
+THREAT_NODES = 5000
+#: No more than this, about a second: all searches wait meanwhile.
+_MOST_THREAT_NODES = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,6 +49,8 @@ class Asked:
     priority: int
     #: Actions to report, at most; None: all that were visited.
     moves: int | None
+    #: Positions made for wins by threats before each search; 0: none.
+    threat_nodes: int
     want: frozenset[str]
 
 
@@ -79,10 +89,11 @@ def parse_request(request: Mapping[str, Any], repertoire: Repertoire) -> Asked |
         id=request_id(request),
         positions=positions,
         simulations=_whole(request, "simulations", 1),
-        seconds=number(request, "seconds", 0.0),
-        report_every=number(request, "report_every", 0.001),
+        seconds=_number(request, "seconds", 0.0),
+        report_every=_number(request, "report_every", 0.001),
         priority=_whole(request, "priority", -_MOST) or 0,
         moves=_whole(request, "moves", 0),
+        threat_nodes=_threat_nodes(request, want),
         want=frozenset(want),
     )
 
@@ -166,10 +177,28 @@ def _numbers(request: Mapping[str, Any], key: str) -> list[int]:
     return value
 
 
-def _whole(request: Mapping[str, Any], key: str, least: float) -> int | None:
-    value = number(request, key, least, whole=True)
-    if value is None:
-        return None
-    if value > _MOST:
-        raise RequestError(f"{key}: {value} is more than {_MOST:g}")
-    return int(value)
+def _threat_nodes(request: Mapping[str, Any], want: Collection[str]) -> int:
+    """Positions made for wins by threats. Raises `RequestError`."""
+    given = _whole(request, "threat_nodes", 0, _MOST_THREAT_NODES)
+    if given is not None:
+        return given
+    return WANTED_THREAT_NODES if "threats" in want else THREAT_NODES
+
+
+def _whole(request: Mapping[str, Any], key: str, least: float, most: float = _MOST) -> int | None:
+    value = _number(request, key, least, most, whole=True)
+    return None if value is None else int(value)
+
+
+def _number(
+    request: Mapping[str, Any],
+    key: str,
+    least: float,
+    most: float = _MOST,
+    *,
+    whole: bool = False,
+) -> float | None:
+    value = number(request, key, least, whole=whole)
+    if value is not None and value > most:
+        raise RequestError(f"{key}: must be a number of at most {most:g}, not {value}")
+    return value

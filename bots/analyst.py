@@ -13,11 +13,11 @@ import itertools
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from bots.player import UNLIMITED
-from bots.threats import LookOut
-from bots.tree import SLICE, Trees, is_settled, ranking, read
+from bots.threats import LookOut, Threats, won
+from bots.tree import SLICE, Trees, WinReading, best_proven, is_settled, ranking, read
 from engine import Position
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig, SearchResult, TreeNode
@@ -56,9 +56,11 @@ class Query:
     until: float | None = None
     #: The search also ends as soon as the best action cannot change: for choosing a move.
     settle: bool = False
-    #: Positions made at most for wins by threats before the search: a win is reported at once, and
-    #: what loses to one is not searched. All searches wait for these microseconds. 0: none.
+    #: Positions made at most for wins by threats before the search: a win is all that is reported,
+    #: and what loses to one is not searched. All searches wait for these microseconds. 0: none.
     threats: int = 0
+    #: Whether the network is asked for its opinion where a win by threats makes that needless.
+    opinion: bool = False
     #: A higher one goes first, and takes the place of a lower one.
     priority: int = 0
     #: Seconds between two reports during the search; None: only the last.
@@ -76,12 +78,15 @@ class Analysis:
     query: Query
     #: None where nothing is known: the query ended before its search began, or failed.
     result: SearchResult | None = None
-    #: Indices into the result's arrays: the best action first, then by visits and priors.
+    #: Indices into the result's arrays: the best action first, then by visits and priors. Of
+    #: proven ones, the best one wins the quickest, or loses the slowest, as far as is known.
     ranking: tuple[int, ...] = ()
     #: Lines of play that begin with the best actions, in the order of `ranking`.
     lines: tuple[tuple[TreeNode, ...], ...] = ()
     #: Plies to the end of the game by proven actions, as far as is known.
     plies_to_end: dict[int, int] = dataclasses.field(default_factory=dict)
+    #: What was found before the search.
+    threats: Threats = dataclasses.field(default_factory=Threats)
     #: Seconds of searching.
     seconds: float = 0.0
     #: Whether this is the last that is said about the query.
@@ -149,7 +154,6 @@ class Analyst:
         self._slots, self._cache_mib, self._trees_mib = slots, cache_mib, trees_mib
         self._canvases = canvases
         self._rooms: dict[tuple[int, int], _Room] = {}
-        self._look_out = LookOut()
         self._changed = threading.Condition()
         # Under the lock of `_changed`:
         self._waiting: list[Ticket] = []
@@ -254,21 +258,16 @@ class Analyst:
         Raises `ValueError` and `MemoryError` for what cannot be searched.
         """
         query = ticket.query
+        search = _Search(ticket)
+        # One of its own: what it finds does not depend on what others were asked before.
+        look_out = LookOut()
         # Proofs are of no use to a search that heeds none.
-        self._look_out.look(query.position, query.threats if self._search.solver else 0)
-        result, reading = self._look_out.result(), self._look_out.reading()
-        if result is None or reading is None:
-            self._room_for(ticket).begin(ticket, self._look_out.losses)
-            return
-        analysis = Analysis(
-            query=query,
-            result=result,
-            ranking=tuple(ranking(result)),
-            lines=(tuple(reading.line(result.action)),),
-            plies_to_end=reading.plies_to_end(),
-            final=True,
-        )
-        _tell(ticket, analysis)
+        look_out.look(query.position, query.threats if self._search.solver else 0, search.until)
+        search.heed(look_out.found)
+        if look_out.found.win is None or query.opinion:
+            self._room_for(ticket).begin(search)
+        else:
+            _tell(ticket, search.victory(look_out.found.win))
 
     def _next(self) -> Ticket | None:
         """The query to begin now, taken from those that wait; None where it must wait on."""
@@ -352,16 +351,13 @@ class _Room:
         self.searches: dict[int, _Search] = {}
         self._free = list(range(len(batch) - 1, -1, -1))
 
-    def begin(self, ticket: Ticket, losses: Mapping[int, Win]) -> None:
-        """Plant a tree that does not search these actions.
-
-        Raises `ValueError` for what cannot be searched.
-        """
-        slot, query = self._free[-1], ticket.query
-        search = _Search(ticket, slot)
+    def begin(self, search: _Search) -> None:
+        """Plant a search's tree. Raises `ValueError` for what cannot be searched."""
+        slot, query = self._free[-1], search.ticket.query
         self.batch.start(slot, query.position, query.seed, simulations=search.target)
-        self.batch.give_up(slot, losses)
+        self.batch.give_up(slot, search.threats.losses)
         self._free.pop()
+        search.slot = slot
         self.searches[slot] = search
 
     def end(self, search: _Search) -> None:
@@ -374,17 +370,26 @@ class _Room:
 class _Search:
     """A query that is being searched."""
 
-    def __init__(self, ticket: Ticket, slot: int) -> None:
+    def __init__(self, ticket: Ticket) -> None:
         query = ticket.query
-        self.ticket, self.slot = ticket, slot
+        self.ticket = ticket
+        #: Its tree's place in the room, once it has one.
+        self.slot = -1
+        self.threats = Threats()
         self.has_ended = False
         self._began = now = time.monotonic()
         limits = [query.until, None if query.seconds is None else now + query.seconds]
-        self._until = min((limit for limit in limits if limit is not None), default=None)
+        self.until = min((limit for limit in limits if limit is not None), default=None)
         self.next_report = None if query.every is None else now + query.every
         self._budget = UNLIMITED if query.simulations is None else query.simulations
         # Asked for in slices: simulations that need no network are made all at once.
         self.target = min(SLICE, self._budget)
+
+    def heed(self, found: Threats) -> None:
+        """Search with what was found before; of a win, nothing but the network's opinion."""
+        self.threats = found
+        if found.win is not None:
+            self.target = self._budget = 1
 
     def go_on(self, batch: Trees) -> None:
         """The tree wants nothing more: ask for the next simulations, or end."""
@@ -398,25 +403,46 @@ class _Search:
 
     def is_due(self, soon: float) -> bool:
         """Whether the search ends now, whatever it has found."""
-        return self.ticket.is_cancelled or (self._until is not None and soon >= self._until)
+        return self.ticket.is_cancelled or (self.until is not None and soon >= self.until)
 
     def analysis(self, batch: Trees, now: float, *, final: bool = False) -> Analysis:
         """What it has found so far."""
         query = self.ticket.query
         result = batch.result(self.slot)
-        order = ranking(result)
-        best = [int(result.actions[k]) for k in order[: query.lines] if result.visits[k]]
+        if self.threats.win is not None:
+            return self.victory(self.threats.win, result)
         proven = bool((abs(result.proofs) <= 1).any())
         reading = read(batch, self.slot) if proven else None
+        lengths = reading.plies_to_end() if reading else {}
+        result = dataclasses.replace(result, action=best_proven(result, lengths))
+        order = ranking(result)
+        # The best action comes first, even where it was not visited.
+        shown = [k for k in order[: query.lines] if result.visits[k] or k == order[0]]
         return Analysis(
             query=query,
             result=result,
             ranking=tuple(order),
-            lines=tuple(tuple(batch.line(self.slot, action)) for action in best),
-            plies_to_end=reading.plies_to_end() if reading else {},
+            lines=tuple(tuple(batch.line(self.slot, int(result.actions[k]))) for k in shown),
+            plies_to_end=lengths,
+            threats=self.threats,
             seconds=now - self._began,
             final=final,
             cancelled=final and self.ticket.is_cancelled,
+        )
+
+    def victory(self, win: Win, network: SearchResult | None = None) -> Analysis:
+        """A win by threats, with the network's opinion where it was asked."""
+        query = self.ticket.query
+        result, reading = won(query.position, win, network), WinReading(query.position, win)
+        return Analysis(
+            query=query,
+            result=result,
+            ranking=tuple(ranking(result)),
+            lines=(tuple(reading.line(result.action)),),
+            plies_to_end=reading.plies_to_end(),
+            threats=self.threats,
+            seconds=time.monotonic() - self._began,
+            final=True,
         )
 
 

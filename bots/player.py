@@ -278,7 +278,7 @@ class Player:
         self._is_blind |= limit.blind
         evaluator = UniformEvaluator() if limit.blind else self._evaluator
         self._follow(budget)
-        self._tree.give_up(0, self._look_out.losses)
+        self._tree.give_up(0, self._look_out.found.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(evaluator, budget, stop)
         if not limit.blind:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -37,15 +38,19 @@ def parse(line: bytes | None) -> dict[str, Any]:
     if line is None:
         raise RequestError(f"longer than {LONGEST_LINE} bytes")
     try:
-        request = json.loads(line.decode())
+        # Without its end, which would count as a column, or as another line.
+        request = json.loads(line.decode().rstrip("\r\n"))
     except UnicodeDecodeError as error:
         raise RequestError(f"not UTF-8: byte {error.start} is {line[error.start]:#04x}") from error
     except json.JSONDecodeError as error:
-        raise RequestError(f"not JSON: {error.msg} at column {error.colno}") from error
+        raise RequestError(f"not JSON: {error.msg} at column {error.pos + 1}") from error
     except RecursionError as error:
         raise RequestError("not JSON that can be read: nested too deeply") from error
-    except ValueError as error:  # a number with thousands of digits
-        raise RequestError(f"not JSON that can be read: {error}") from error
+    except ValueError as error:  # Python reads no longer ones, and says so in its own terms
+        most = sys.get_int_max_str_digits()
+        raise RequestError(
+            f"not JSON that can be read: a whole number has more than {most} digits"
+        ) from error
     if not isinstance(request, dict):
         raise RequestError("a request is a JSON object in braces")
     return request

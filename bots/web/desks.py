@@ -12,7 +12,6 @@ import numpy as np
 from bots.analyst import Analysis, Analyst, Query, Ticket
 from bots.levels import HIGHEST, LEVELS
 from bots.loading import Bot
-from bots.tree import best_proven
 from engine import Position
 
 #: Priorities of searches, the most urgent first.
@@ -22,7 +21,8 @@ MOVE, ANALYSIS, REVIEW = 2, 1, 0
 SLOTS = 16
 #: Evaluations and trees that one bot keeps for boards of one size, in MiB, and so many sizes.
 CACHE_MIB, TREES_MIB, CANVASES = 32, 128, 4
-#: Positions made for wins by threats before a move, at most: all games wait for these milliseconds.
+#: Positions made for wins by threats before a search, at most: all games wait for these
+#: milliseconds.
 THREAT_NODES = 20_000
 #: Candidates of a position that are told with their lines.
 CANDIDATES = 12
@@ -60,9 +60,9 @@ class Desks:
     ) -> Ticket:
         """Search a position; `report` is called in the event loop, the last time when it is done.
 
-        `simulations` None: the bot's own at this level, for choosing a move; the highest then looks
-        for wins by threats first. Raises `UnknownBotError`, and
-        `BotError` for a network that cannot be loaded.
+        `simulations` None: the bot's own at this level, for choosing a move. The highest level
+        looks for wins by threats first. Raises `UnknownBotError`, and `BotError` for a network that
+        cannot be loaded.
         """
         self.check(bot)
         analyst = self._analyst(bot)
@@ -72,7 +72,7 @@ class Desks:
             position=position,
             simulations=simulations or LEVELS[level].limit(own),
             settle=simulations is None,
-            threats=THREAT_NODES if simulations is None and level == HIGHEST else 0,
+            threats=THREAT_NODES if level == HIGHEST else 0,
             priority=priority,
             every=every,
             lines=CANDIDATES,
@@ -93,7 +93,7 @@ class Desks:
         assert result is not None
         if level < HIGHEST:
             return LEVELS[level].choose(result, 0.0, self._random)
-        return best_proven(result, analysis.plies_to_end)
+        return int(result.action)
 
     def catalogue(self) -> list[dict[str, Any]]:
         """Each bot's name and the games that it was trained on."""

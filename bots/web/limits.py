@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import time
 
+#: Characters of a message, and moves of the game, that count as another message.
+_LENGTH, _MOVES = 1 << 14, 400
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -28,6 +31,18 @@ class Limits:
     review_width: int = 8
     #: Seconds between two moves of bots, so that they can be followed.
     pace: float = 0.5
+
+    def pause(self, moves: int) -> float:
+        """Seconds between two messages about a game, of a page that goes through it steadily.
+
+        A little more than `rate` asks for, so that other messages are taken meanwhile.
+        """
+        return 1.25 * cost(0, moves) / self.rate
+
+
+def cost(length: int, moves: int) -> float:
+    """How many messages one counts as, that has so many characters and is about such a game."""
+    return 1 + length / _LENGTH + moves / _MOVES
 
 
 class Bucket:

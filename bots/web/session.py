@@ -15,7 +15,7 @@ from bots.web.catalogue import catalogue
 from bots.web.desks import ANALYSIS, UnknownBotError
 from bots.web.files import Choice, FileError, read_file, to_record_line, to_sgf_text
 from bots.web.game import GameError
-from bots.web.limits import Bucket
+from bots.web.limits import Bucket, cost
 from bots.web.lounge import Lounge
 from bots.web.messages import MessageError
 from bots.web.report import analysis_view
@@ -32,8 +32,6 @@ SLOW = 8
 EVERY = 0.25
 #: Close codes (RFC 6455): a broken rule; come again later.
 BROKEN_RULE, TRY_AGAIN = 1008, 1013
-#: Bytes of a message, and moves of the game, that count as another message.
-_BYTES, _MOVES = 1 << 14, 400
 
 _encode = msgspec.json.Encoder().encode
 
@@ -139,18 +137,17 @@ class Session:
         finally:
             self._sent.set()
 
-    def _refuse(self, text: str) -> None:
+    def _refuse(self, text: str, **more: bool) -> None:
         self._refused += 1
-        self.tell({"type": "error", "text": text})
+        self.tell({"type": "error", "text": text, **more})
 
     # --- receiving ---
 
     async def _handle(self, text: str) -> None:
         moves = len(self._table.game.moves) if self._table else 0
-        if not self._bucket.take(1 + len(text) / _BYTES + moves / _MOVES):
-            if self._refused % 20 == 0:
-                self.tell({"type": "error", "text": "too many messages; wait a moment"})
-            self._refused += 1
+        if not self._bucket.take(cost(len(text), moves)):
+            # Each is told, so that nothing is thought to be done: `patience` bounds how many.
+            self._refuse("too many messages; wait a moment", busy=True)
             await asyncio.sleep(1 / self._limits.rate)
             return
         try:

@@ -94,6 +94,7 @@ class Table:
             "id": self.id,
             "turn": self.turn,
             "thinking": self.thinking,
+            "pause": self._limits.pause(len(self.game.moves)),
             **game_view(self.game),
         }
 

@@ -74,6 +74,89 @@ def test_threats_where_they_are_wanted() -> None:
     engine.end()
 
 
+#: Black has an open three, which White has not stopped.
+MISSED = ["h8", "a1", "i8", "a3", "j8", "a5"]
+
+
+@pytest.mark.parametrize("want", [[], ["threats", "policy"]])
+def test_a_win_by_threats_is_the_answer(want: list[str]) -> None:
+    engine = Analysing(simulations=100)
+    query = {"id": "a", "game": "gomoku", "actions": MISSED, "want": want}
+    answer = engine.ask(query)
+    (move,) = answer["moves"]
+    root = answer["root"]
+    assert (root["value"], root["proven"], root["simulations"]) == (1.0, 1, 1)
+    assert (move["value"], move["lower_bound"], move["proven"]) == (1.0, 1.0, 1)
+    assert move["plies_to_end"] == 3
+    position = Position(RuleSet.preset("gomoku"))
+    for action in MISSED + move["line"]:
+        position.play(action)
+    assert position.outcome is not None and position.outcome.winner_seat == "A"
+    if want:
+        assert answer["threats"] == {"win": move["line"], "plies": 3}
+    # What the network says is its own.
+    plain = engine.ask({**query, "want": ["policy"], "threat_nodes": 0})
+    engine.end()
+    assert plain["root"]["proven"] is None
+    assert root["network_value"] == plain["root"]["network_value"] != 1.0
+    assert move["prior"] == plain["policy"][move["action"]]
+    assert "policy" not in answer or answer["policy"] == plain["policy"]
+
+
+def test_defences_against_threats_are_what_is_searched() -> None:
+    engine = Analysing(simulations=100)
+    query = {"id": "a", "game": "gomoku", "actions": MISSED[:5], "want": ["threats"]}
+    answer = engine.ask(query)
+    unseen = engine.ask({**query, "threat_nodes": 0})
+    engine.end()
+    assert answer["threats"] == {"defences": ["g8", "k8"]}
+    assert {move["action"] for move in answer["moves"]} == {"g8", "k8"}
+    assert answer["root"]["proven"] is None
+    assert unseen["threats"] == {}
+    assert unseen["moves"][0]["action"] not in ("g8", "k8")
+
+
+def test_what_cannot_be_defended_is_lost_the_slowest_way() -> None:
+    engine = Analysing([(MNK, "none")])
+    answer = engine.ask({"id": "a", **GAME, "actions": ["c3", "a1", "b3"], "want": ["threats"]})
+    engine.end()
+    assert answer["threats"] == {"defences": []}
+    assert (answer["root"]["value"], answer["root"]["proven"]) == (-1.0, -1)
+    best = answer["moves"][0]
+    assert best["proven"] == -1
+    assert best["line"][0] == best["action"]
+    assert best["plies_to_end"] == len(best["line"]) > 4
+
+
+def test_answers_do_not_depend_on_what_was_asked_before() -> None:
+    queries = [
+        {"id": "a", "game": "gomoku", "actions": MISSED[:ply], "threat_nodes": 300}
+        for ply in (6, 5, 4, 3, 5, 6)
+    ]
+    said: list[list[Any]] = [[], []]
+    for order, answers in zip((1, -1), said, strict=True):
+        engine = Analysing()
+        answers += [engine.ask(query)["moves"] for query in queries[::order]][::order]
+        engine.end()
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (-1, "at least 0, not -1"),
+        (1.5, "a whole number, not 1.5"),
+        ("9", "a whole number, not a string"),
+        (True, "a whole number, not a boolean"),
+        (10**7, "at most 1e+06, not 10000000"),
+    ],
+)
+def test_numbers_of_positions_for_threats_are_checked(value: Any, why: str) -> None:
+    with pytest.raises(RequestError, match=r"threat_nodes: ") as refused:
+        parse_request({"id": "a", **GAME, "threat_nodes": value}, REPERTOIRE)
+    assert why in str(refused.value)
+
+
 def test_lines_can_be_played() -> None:
     engine = Analysing(GAMES)
     query = {"id": "a", "game": "renju", "rules": {"size": 9}, "opening": "soosorv-8"}
@@ -161,6 +244,16 @@ def test_reading_waits_where_too_much_is_outstanding(monkeypatch: pytest.MonkeyP
     assert len(engine.end()) == 60
 
 
+@pytest.mark.parametrize("key", ["seconds", "report_every", "simulations", "priority"])
+def test_numbers_beyond_all_use_are_refused(key: str) -> None:
+    """Python's whole numbers have no end, and its clock's do."""
+    engine = Analysing(GAMES)
+    answer = engine.ask({"id": "a", **GAME, key: 10**400})
+    assert answer["error"].startswith(f"{key}: must be a number of at most 1e+09, not 1000")
+    assert engine.ask({"id": "b", **GAME})["final"]
+    engine.end()
+
+
 def test_nobody_listens() -> None:
     engine = Analysing(GAMES)
     engine.answers.close()
@@ -194,7 +287,8 @@ VALUES = st.recursive(
 )  # fmt: skip
 NAMES = st.sampled_from(
     ["id", "game", "rules", "opening", "setup", "actions", "plies", "simulations", "seconds",
-     "report_every", "priority", "moves", "want", "action", "terminate_id", "seed", "zzz"]
+     "threat_nodes", "report_every", "priority", "moves", "want", "action", "terminate_id", "seed",
+     "zzz"]
 )  # fmt: skip
 REPERTOIRE = Repertoire(GAMES)
 

@@ -23,7 +23,7 @@ def conversation() -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 def test_the_examples() -> None:
     pairs = conversation()
-    assert len(pairs) == 8
+    assert len(pairs) == 9
     rules = RuleSet.preset("mnk", width=5, height=5, line_length=4)
     engine = Analysing([(rules, "none")], UniformEvaluator(), version="demo-v000105")
     for sent, shown in pairs:

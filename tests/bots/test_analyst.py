@@ -313,6 +313,24 @@ def test_a_win_by_threats_needs_no_network() -> None:
     assert evaluator.batches == []
 
 
+def test_the_network_can_be_asked_about_a_win_by_threats() -> None:
+    evaluator = Slow()
+    desk = Desk(evaluator)
+    two_threes = {"black": ["c5", "d5", "e3", "e4"], "white": ["a1", "a9", "i1", "i9"]}
+    position = Position.from_setup(GOMOKU, **two_threes)  # type: ignore[arg-type]
+    desk.ask(position, simulations=60, threats=20_000, opinion=True)
+    found = desk.hear()
+    desk.ask(position, simulations=1)
+    plain = desk.hear()
+    desk.analyst.close()
+    assert found.final and found.result is not None and plain.result is not None
+    assert found.result.proven == 1 and plain.result.proven is None
+    assert position.action_name(found.result.action) == "e5"
+    assert found.result.log_priors.tolist() == plain.result.log_priors.tolist()
+    assert found.result.network_value == plain.result.network_value
+    assert 0 < sum(evaluator.batches) < 5
+
+
 def test_what_loses_to_threats_is_not_searched() -> None:
     desk = Desk()
     open_three = {"black": ["d5", "e5", "f5"], "white": ["a1", "i9"], "to_play": "white"}

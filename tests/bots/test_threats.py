@@ -166,7 +166,7 @@ def test_looking_takes_no_time_that_is_not_there() -> None:
     position = Position.from_setup(GOMOKU, **TWO_THREES)
     look_out = LookOut()
     look_out.look(position, 1 << 40, time.monotonic() - 1)
-    assert look_out.win is None
+    assert look_out.found.win is None
     thinker = player(position, threats=1 << 40)
     began = time.monotonic()
     thinker.think(Limit(until=began + 0.4))

@@ -27,7 +27,7 @@ def test_the_bounds() -> None:
         f"{limits.games:,}, of one visitor {limits.games_each}",
         f"{limits.connections}, of one visitor {limits.connections_each}",
         f"{messages.LONGEST >> 10} KiB; {limits.burst} at once and {limits.rate:.0f} a second",
-        f"after {limits.patience} refused",
+        f"after {limits.patience} of them",
         f"{messages.MOST_ACTIONS:,} actions",
         f"{MOST_NODES:,} nodes",
         f"up to {limits.analysis:,} simulations",

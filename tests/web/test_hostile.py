@@ -91,6 +91,9 @@ def test_messages_that_are_none(visitor: Visitor, text: str, why: str) -> None:
         ({"game": "mnk", "seats": {"A": {"bot": "x", "level": 99}}}, "<= 10"),
         ({"game": "mnk", "setup": {"black": ["a1"], "white": ["a1"]}}, "two stones"),
         ({"game": "mnk", "setup": {"black": ["a1"] * 9999}}, "length <= 625"),
+        ({"game": "mnk", "setup": {"black": ["a1", "b1", "c1"]}}, "black has a line through a1"),
+        ({"game": "mnk", "setup": {"white": ["a1", "b2", "c3"]}}, "white has a line through a1"),
+        ({"game": "mnk", "setup": {"black": ["a1", "b1"]}}, ""),
         ({"game": "mnk", "setup": {"to_play": "red"}}, "regex"),
         ({"game": "mnk", "title": "t" * 5000}, "length <= 80"),
         ({"game": "mnk", "result": {"winner_seat": "Z", "reason": "x"}}, "regex"),
@@ -160,6 +163,20 @@ def test_a_flood_is_slowed_and_then_cut_off(address: str) -> None:
         assert closed.value.rcvd is None or closed.value.rcvd.reason == "too many messages"
         with visiting(crowded) as other:
             other.play(other.begin("mnk"), "b2")
+
+
+def test_each_message_of_a_flood_is_answered() -> None:
+    """Else a page would wait for what was never done."""
+    with serving(burst=6, rate=20.0, patience=1000) as crowded, visiting(crowded) as flooder:
+        flooder.begin("gomoku", actions=["h8", "i9"])
+        for burst in range(2):
+            for _ in range(30):
+                flooder.send("save", kind="record")
+            answers = [flooder.hear("file", "error") for _ in range(30)]
+            refused = [answer for answer in answers if answer["type"] == "error"]
+            assert len(refused) > 10, burst
+            assert all(answer["busy"] for answer in refused)
+            assert refused[0]["text"] == "too many messages; wait a moment"
 
 
 def test_others_are_served_during_a_flood(address: str) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from bots.web.limits import Limits
 from engine import OPENINGS, PRESETS, Position, RuleSet
 from tests.web.browser import Page
-from tests.web.served import serving
+from tests.web.served import HASHES, serving
 
 BOT = "testing-v000003"
 
@@ -298,6 +299,65 @@ def test_the_graph_and_the_review(page: Page) -> None:
     page.wait(lambda: page.ply in (3, 4))
     graph.send_keys(Keys.END)
     page.wait(lambda: page.ply == 7)
+
+
+_HOLD = """
+const [selector, key, times] = arguments;
+window.sent ??= [];
+window.plainly ??= WebSocket.prototype.send;
+WebSocket.prototype.send = function (text) {
+  window.sent.push(JSON.parse(text).type);
+  window.plainly.call(this, text);
+};
+const held = document.querySelector(selector);
+for (let k = 0; k < times; k++)
+  held.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+"""
+
+
+def test_a_held_key_goes_through_a_long_game(browser: Page) -> None:
+    """Faster than the server takes messages: the page sends the newest wish, one at a time."""
+    points = [f"{column}{row}" for row in range(1, 21) for column in "abcdefghijklmnopqrst"]
+    record = {
+        "game": "gomoku", "rules": {"width": 20, "height": 20, "line_length": 26},
+        "actions": points, "values": [0.0] * 401,
+    }  # fmt: skip
+    text = base64.urlsafe_b64encode(json.dumps(record).encode()).decode().rstrip("=")
+    limits = Limits()
+    with serving(burst=limits.burst, rate=limits.rate) as address:
+        browser.visit(f"http://{address}/#game={text}")
+        browser.wait(lambda: browser.ply == 400)
+        browser.script(_HOLD, "#board", "PageUp", 150)
+        browser.wait(lambda: browser.ply == 250, "the position that was wished for last")
+        for key, times, ply in (("ArrowLeft", 200, 50), ("ArrowRight", 100, 150), ("End", 1, 400)):
+            browser.script(_HOLD, "#graph svg", key, times)
+            browser.wait(lambda ply=ply: browser.ply == ply, f"{key}, {times} times")
+        for _ in range(30):
+            browser.script(_HOLD, "#graph svg", "ArrowLeft", 10)
+        browser.wait(lambda: browser.ply == 100)
+        assert browser.text("error") == ""
+        sent = browser.script("return window.sent")
+        assert set(sent) == {"go"}
+        assert len(sent) < 60
+    assert browser.complaints == []
+
+
+def test_a_server_that_is_too_busy_is_told_again(browser: Page) -> None:
+    """What the page shows is what the server does, also after messages were refused."""
+    bot = {HASHES.name: HASHES}
+    with serving(bot, burst=10, rate=8.0, analysis=64) as address:
+        browser.visit(address)
+        browser.new_game("gomoku", seat_A="")
+        browser.script(
+            "const [undo, analyse] = arguments;"
+            "for (let k = 0; k < 25; k++) undo.dispatchEvent(new Event('click'));"
+            "analyse.click()",
+            browser.find("#undo"),
+            browser.find("#analyse"),
+        )
+        browser.wait(lambda: "too many messages" in browser.text("error"))
+        browser.wait(lambda: "64 simulations" in browser.text("summary"), "the analysis")
+    assert browser.complaints == []
 
 
 def test_undo_redo_pass_resign(page: Page) -> None:

@@ -3,9 +3,11 @@
 import contextlib
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from bots.web.limits import Bucket, Limits, cost
 from engine import OPENINGS, Position
 from engine.evaluators import Floats, HashEvaluator, Keys
 from engine.referee import judge
@@ -99,6 +101,26 @@ def test_what_was_taken_back_can_be_redone_until_something_else_is_played() -> N
         assert view["record"]["actions"] == ["h8", "i9", "a1"]
         assert "nothing to play again" in visitor.refused("redo")
         assert "no position after 7" in visitor.refused("go", ply=7)
+
+
+@pytest.mark.parametrize("moves", [0, 40, 400, 2000])
+def test_who_pauses_as_a_view_says_is_never_refused(
+    moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, limits = 0.0, Limits()
+    monkeypatch.setattr("bots.web.limits.time", SimpleNamespace(monotonic=lambda: now))
+    bucket = Bucket(limits.burst, limits.rate)
+    for _ in range(2000):
+        assert bucket.take(cost(len('{"type":"go","ply":2000}'), moves))
+        now += limits.pause(moves)
+
+
+def test_a_view_says_how_long_to_pause() -> None:
+    limits = Limits()
+    with serving(burst=limits.burst, rate=limits.rate) as address, visiting(address) as visitor:
+        view = visitor.begin("mnk")
+        assert view["pause"] == limits.pause(0)
+        assert visitor.play(view, "b2")["pause"] == limits.pause(1)
 
 
 def test_resigning_ends_the_game_until_it_is_taken_back() -> None:
@@ -207,6 +229,36 @@ def test_a_review_finds_the_move_that_threw_the_game_away() -> None:
         (mistake,) = found["mistakes"]
         assert (mistake["ply"], mistake["name"]) == (1, "b1")
         assert mistake["loss"] > 0.7
+
+
+#: White does not stop an open three, and Black does not win with it, again and again.
+BLIND = ["h8", "a1", "i8", "a3", "j8", "a5", "o1", "a9", "o3", "o15"]
+
+
+def test_an_analysis_sees_wins_by_threats() -> None:
+    with serving(analysis=16) as address, visiting(address) as visitor:
+        visitor.begin("gomoku", actions=BLIND[:6])
+        visitor.send("analyse", bot=HASHES.name)
+        found = final(visitor)
+        assert (found["value"], found["proven"]) == (1.0, 1)
+        (move,) = found["moves"]  # type: ignore[misc]
+        assert move["name"] in ("g8", "k8")
+        assert len(move["line"]) == 3
+        visitor.ask("go", ply=5)
+        found = final(visitor)
+        assert {move["name"] for move in found["moves"]} == {"g8", "k8"}  # type: ignore[attr-defined]
+
+
+def test_a_review_sees_wins_by_threats() -> None:
+    with serving(review=16) as address, visiting(address) as visitor:
+        visitor.begin("gomoku", actions=BLIND)
+        visitor.send("review", bot=HASHES.name)
+        while "mistakes" not in (found := visitor.hear("review")):
+            pass
+    assert [found["values"][ply] for ply in (6, 8, 10)] == [1, 1, 1]
+    assert {mistake["ply"] for mistake in found["mistakes"]} == {5, 6, 7, 8, 9}
+    blacks = [mistake for mistake in found["mistakes"] if mistake["seat"] == "A"]
+    assert {mistake["better"] for mistake in blacks} <= {"g8", "k8"}
 
 
 def test_files_are_read_and_written() -> None:

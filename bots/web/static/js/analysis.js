@@ -11,10 +11,13 @@ export class AnalysisPanel {
   #mistakes = [];
   #reviewed = null;
 
-  /** `send` a message; `changed` and `reviewed` say that the board, or the moves, look different. */
-  constructor({ send, changed, reviewed }) {
-    Object.assign(this, { send, changed, reviewed });
-    this.graph = new Graph((ply) => send({ type: "go", ply }));
+  /**
+   * `send` a message, go through the game with `steps`; `changed` and `reviewed` say that the board,
+   * or the moves, look different.
+   */
+  constructor({ send, steps, changed, reviewed }) {
+    Object.assign(this, { send, steps, changed, reviewed });
+    this.graph = new Graph(steps);
     this.pointed = null;
     find("analyse").addEventListener("change", () => this.ask());
     find("analyst").addEventListener("change", () => this.ask());
@@ -185,7 +188,7 @@ export class AnalysisPanel {
     const items = this.#mistakes.map((mistake) =>
       make("li", {}, make(
         "button",
-        { type: "button", onclick: () => this.send({ type: "go", ply: mistake.ply }) },
+        { type: "button", onclick: () => this.steps.go(mistake.ply) },
         `Move ${mistake.ply + 1}, ${this.names[mistake.seat]}: ${mistake.name} lost ` +
           `${Math.round(50 * mistake.loss)} points of a hundred; better ${mistake.better}`,
       )));

@@ -7,25 +7,23 @@ const HEIGHT = 90;
 
 export class Graph {
   #last = 0;
-  #ply = 0;
 
-  /** `go(ply)` is called for the position that is meant. */
-  constructor(go) {
-    this.go = go;
+  /** Goes with `steps` to the position that is meant. */
+  constructor(steps) {
+    this.steps = steps;
     this.frame = find("graph");
     this.svg = draw("svg", {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none",
       role: "slider", tabindex: 0, "aria-label": "Win rate over the game", "aria-valuemin": 0,
     });
     this.frame.append(this.svg);
-    this.svg.addEventListener("click", (event) => this.go(this.#at(event)));
+    this.svg.addEventListener("click", (event) => this.steps.go(this.#at(event)));
     this.svg.addEventListener("keydown", (event) => this.#key(event));
   }
 
   /** `values[k]` for seat A after k plies, null where unknown; `mistakes` have a `ply` each. */
   show(values, ply, names, mistakes) {
     this.#last = values.length - 1;
-    this.#ply = ply;
     const known = values.filter((value) => value !== null).length;
     this.frame.hidden = this.#last < 1 || known < 2;
     const text = values[ply] === null || values[ply] === undefined
@@ -84,9 +82,14 @@ export class Graph {
   }
 
   #key(event) {
-    const to = { ArrowLeft: this.#ply - 1, ArrowRight: this.#ply + 1, Home: 0, End: this.#last }[event.key];
-    if (to === undefined) return;
+    const keys = {
+      ArrowLeft: () => this.steps.step(-1),
+      ArrowRight: () => this.steps.step(1),
+      Home: () => this.steps.go(0),
+      End: () => this.steps.go(this.#last),
+    };
+    if (!(event.key in keys)) return;
     event.preventDefault();
-    this.go(Math.max(0, Math.min(this.#last, to)));
+    keys[event.key]();
   }
 }

@@ -9,6 +9,10 @@ import { fromFragment } from "./link.js";
 import { keepGame, keptGame, setUpSettings, settings } from "./settings.js";
 import { Seats } from "./seats.js";
 import { NewGame } from "./setup.js";
+import { Steps } from "./steps.js";
+
+/** Milliseconds until the page says again what the server may have been too busy to hear. */
+const BUSY = 1000;
 
 let view = null;
 let proposed = null;
@@ -16,16 +20,19 @@ let spoken = "";
 /** How a game can still be come by, the best way first, and the way that has been asked for. */
 let ways = [];
 let tried = null;
+let again = 0;
 
 const send = (message) => connection.send(message);
 
+const steps = new Steps(send);
 const board = new Board(find("board"), find("tip"), {
   choose,
   hover: (point) => analysis.point(point),
-  step: (by) => view && go(view.ply + by),
+  step: (by) => steps.step(by),
 });
 const analysis = new AnalysisPanel({
   send,
+  steps,
   changed: () => view && showFindings(),
   reviewed: () => view && showMoves(),
 });
@@ -41,6 +48,7 @@ const connection = new Connection({
   lost(reason) {
     say(find("offline"), `The connection is lost${reason ? ` (${reason})` : ""}; trying again …`);
     analysis.endReview();
+    steps.drop();
   },
 });
 
@@ -60,7 +68,9 @@ const hearers = {
     this.error({ text: "the table is no longer there, or the link's end is missing" });
   },
   notice: ({ text }) => notify(text),
-  error({ text }) {
+  error({ text, busy }) {
+    steps.drop();
+    if (busy) sayAgain();
     if (tried) {
       complain(text);
       return;
@@ -85,6 +95,16 @@ function hello(catalogue) {
   for (const id of ["nudge", "players"]) find(id).hidden = !catalogue.bots.length;
   if (view) send({ type: "open", id: view.id, record: view.record });
   else arrive();
+}
+
+/** The server has not heard everything: it is told soon what the page shows. */
+function sayAgain() {
+  clearTimeout(again);
+  again = setTimeout(() => {
+    analysis.endReview();
+    send({ type: "review", bot: null });
+    analysis.ask();
+  }, BUSY);
 }
 
 /** The first game: that of the link, else the one that was open here, else a new one. */
@@ -150,6 +170,7 @@ function show(next) {
   showSeats();
   showChoices();
   showMoves();
+  steps.follow(view);
   find("title").textContent = view.heading;
   document.title = `${view.prompt} · narabe`;
   speak();
@@ -221,7 +242,7 @@ function showMoves() {
     const button = make(
       "button",
       { type: "button", "aria-current": index + 1 === view.ply ? "step" : null,
-        class: index < view.ply ? "" : "undone", onclick: () => go(index + 1) },
+        class: index < view.ply ? "" : "undone", onclick: () => steps.go(index + 1) },
       make("span", { class: `disc small ${effect === "place" ? colour : "none"}`, "aria-hidden": "true" }),
       `${shown}${mark}`,
       make("span", { class: "unseen" }, ` by ${seat}, ${effect === "place" ? colour : effect}`),
@@ -269,11 +290,6 @@ function choose(point) {
   play(board.name(point));
 }
 
-function go(ply) {
-  const end = view.record.actions?.length ?? 0;
-  if (ply >= 0 && ply <= end && ply !== view.ply) send({ type: "go", ply });
-}
-
 const actions = {
   heard: () => notify(""),
   new: () => newGame.open(),
@@ -282,10 +298,10 @@ const actions = {
   share: () => view && files.share(),
   settings: () => find("settings-dialog").showModal(),
   confirmed: () => proposed !== null && choose(proposed),
-  first: () => go(0),
-  back: () => go(view.ply - 1),
-  forward: () => go(view.ply + 1),
-  last: () => go(view.record.actions.length),
+  first: () => steps.go(0),
+  back: () => steps.step(-1),
+  forward: () => steps.step(1),
+  last: () => steps.go(Infinity),
   undo: () => send({ type: "undo" }),
   redo: () => send({ type: "redo" }),
   resign: () => find("resign-dialog").showModal(),
