@@ -966,6 +966,9 @@ cdef class SearchCore:
         if not (finite(&logits[0, 0], logits.shape[0] * logits.shape[1])
                 and finite(&values[0], values.shape[0])):
             raise ValueError("search: the evaluator returned a number that is not finite")
+        for row in range(self.rows):
+            if not -1.01 <= values[row] <= 1.01:        # a little more than 1 is rounding
+                raise ValueError(f"search: the evaluator returned the value {values[row]:g}")
         with nogil:
             for row in range(self.rows):
                 self._fetch_path(row)

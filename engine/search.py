@@ -22,6 +22,10 @@ from engine.position import Position
 Ints = NDArray[np.int32]
 
 
+#: Largest factor that a search may be given: beyond it scores are no longer told apart.
+MOST = 1e6
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SearchConfig:
     """How trees are searched. The defaults for PUCT and noise are AlphaZero's published ones."""
@@ -73,9 +77,21 @@ class SearchConfig:
             raise ValueError("search.arena_nodes: 1 has no room for a move; give 0, or 2 and more")
         if not 0 <= self.noise_fraction <= 1:
             raise ValueError(f"search.noise_fraction: {self.noise_fraction} is outside 0..1")
+        # Not (a < b), since comparisons with NaN are false.
         for field in ("c_base", "noise_alpha_total"):
-            if getattr(self, field) <= 0:
+            if not getattr(self, field) > 0:
                 raise ValueError(f"search.{field}: {getattr(self, field)} is not positive")
+        for field in (
+            "c_init",
+            "c_base",
+            "fpu_reduction",
+            "noise_alpha_total",
+            "gumbel_c_visit",
+            "gumbel_c_scale",
+            "virtual_loss",
+        ):
+            if not 0 <= getattr(self, field) <= MOST:
+                raise ValueError(f"search.{field}: {getattr(self, field)} is outside 0..{MOST:g}")
 
     @property
     def nodes(self) -> int:
@@ -267,7 +283,8 @@ class SearchBatch:
     def apply(self, logits: Floats, values: Floats) -> None:
         """Answers the batch in flight: logits [n, H*W + 16], values [n] for the seats to act.
 
-        Raises `ValueError` for wrong shapes and for numbers that are not finite.
+        Raises `ValueError` for wrong shapes, for numbers that are not finite, and for values that
+        are no expectations in [-1, 1].
         """
         for index in self._core.apply(
             np.ascontiguousarray(logits, np.float32), np.ascontiguousarray(values, np.float32)

@@ -83,7 +83,8 @@ def _demo(overrides: list[str], games: int) -> None:
             if not interrupt.requested():
                 raise
     if interrupt.requested():
-        again = " ".join(["-m scripts.demo", *overrides[2:]])
+        counted = [] if games == GAMES else [f"--games {games}"]
+        again = " ".join(["-m scripts.demo", *overrides[2:], *counted])
         console.print(f"\nInterrupted. To go on: {python()} {again}", highlight=False)
         sys.exit(interrupt.exit_code)
 

@@ -121,6 +121,7 @@ CHANGEABLE = (
     "evaluator",
     "gauntlet.games",
     "gauntlet.parallel",
+    "learner.lr",  # what a loss that exploded asks for
     "loop.rate_versions",
     "loop.threads",
 )

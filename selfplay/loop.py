@@ -11,6 +11,7 @@ under way, and the optimiser steps since the last version, which are made again.
 
 import dataclasses
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -57,8 +58,8 @@ class StopConfig:
 
     def __post_init__(self) -> None:
         for name in ("minutes", "games", "steps"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"stop.{name}: {getattr(self, name)} is negative")
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"stop.{name}: {getattr(self, name)} is no number from 0 on")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,7 +86,7 @@ class LoopConfig:
         ):
             if getattr(self, name) < low:
                 raise ValueError(f"loop.{name}: {getattr(self, name)} is less than {low}")
-        if self.reuse <= 0:
+        if not 0 < self.reuse < math.inf:
             raise ValueError(f"loop.reuse: {self.reuse} is not positive")
 
 
@@ -111,6 +112,8 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_name(self.evaluator)
+        if self.seed < 0:
+            raise ValueError(f"seed: {self.seed} is negative")
         stop, learner = self.stop, self.learner
         to_the_goal = learner.schedule == "cosine" and learner.schedule_steps == 0
         if to_the_goal and not (stop.minutes or stop.games or stop.steps):

@@ -57,7 +57,7 @@ class SelfPlayConfig:
     #: searched fast and teach no policy: playout cap randomisation, Wu 2019 (arXiv:1902.10565),
     #: section 3.1, which uses 0.25. 1 searches every ply in full.
     full_fraction: float = 0.25
-    #: Simulations of a fast search (without noise).
+    #: Simulations of a fast search (without noise); never more than a full one has.
     fast_simulations: int = 32
     #: Plies at the start of a game whose actions are drawn at `temperature`; Silver et al. 2018
     #: (AlphaZero) use 30 at 1.0 on larger boards.
@@ -407,7 +407,8 @@ class SelfPlay:
         return bool(rng.random() < self.config.full_fraction)
 
     def _simulations(self, full: bool) -> int:
-        return self.search.simulations if full else self.config.fast_simulations
+        most = self.search.simulations
+        return most if full else min(self.config.fast_simulations, most)
 
     def _note_version(self, game: _Game) -> None:
         """Note with which weights the game goes on."""

@@ -474,6 +474,8 @@ def test_bad_answers_are_refused() -> None:
     assert batch.collect() == 1
     with pytest.raises(ValueError, match="not finite"):
         batch.apply(np.zeros((1, 52), np.float32), np.array([np.nan], np.float32))
+    with pytest.raises(ValueError, match=r"returned the value -1e\+38"):
+        batch.apply(np.zeros((1, 52), np.float32), np.array([-1e38], np.float32))
     with pytest.raises(ValueError, match="apply"):
         batch.apply(np.zeros((1, 51), np.float32), np.zeros(1, np.float32))
     with pytest.raises(ValueError, match="in flight"):

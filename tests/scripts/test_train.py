@@ -115,15 +115,23 @@ def test_frozen_and_literal_fields_can_be_overridden() -> None:
         ("game.preset=chess", "game.preset: 'chess' is not one of"),
         ("opening.name=pie", "opening: 'pie' is not one of none, swap-1st"),
         ("selfplay.games=0", "selfplay.games: 0 is outside"),
-        ("stop.minutes=-1", "stop.minutes: -1.0 is negative"),
+        ("stop.minutes=-1", "stop.minutes: -1.0 is no number from 0 on"),
+        ("stop.minutes=nan", "stop.minutes: nan is no number from 0 on"),
         ("loop.reuse=0", "loop.reuse: 0.0 is not positive"),
+        ("loop.reuse=nan", "loop.reuse: nan is not positive"),
+        ("seed=-1", "seed: -1 is negative"),
+        ("search.c_init=nan", "search.c_init: nan is outside 0..1e+06"),
+        ("search.c_base=inf", "search.c_base: inf is outside 0..1e+06"),
+        ("search.virtual_loss=-1", "search.virtual_loss: -1.0 is outside 0..1e+06"),
+        ("learner.schedule=cosine learner.schedule_steps=0", "learner.schedule_steps: 0 lets"),
         ("model.channels=2", "model.channels: 2 is no integer >= 4"),
         ("evaluator=onnx-int", "evaluator: 'onnx-int' is not known; did you mean onnx-int8"),
     ],
 )
 def test_mistakes_are_answered_with_the_key(override: str, line: str) -> None:
-    assert refused(override).startswith(line)
-    assert "\n" not in refused(override)
+    said = refused(*override.split())
+    assert said.startswith(line)
+    assert "\n" not in said
 
 
 def test_a_run_needs_a_name() -> None:
@@ -142,6 +150,8 @@ def test_what_may_change_when_a_run_goes_on() -> None:
     again = composed("search=puct", "search.simulations=32", "stop.games=10", "cluster=local")
     moved = resume(stored, again, ["search", "search.simulations", "stop.games", "cluster"])
     assert (moved.search.simulations, moved.cluster.kind) == (32, "local")
+    slower = resume(stored, composed("learner.lr=1e-4"), ["learner.lr"])
+    assert slower.learner.lr == 1e-4
     with pytest.raises(SettingsError, match=r"search\.simulations=64 \(the run has 32\)"):
         resume(stored, composed("search.simulations=64"), ["search.simulations"])
     with pytest.raises(SettingsError, match=r"model\.blocks=10"):

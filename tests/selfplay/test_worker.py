@@ -95,6 +95,15 @@ def test_plies_wait_for_each_other_while_the_others_fill_the_batch(
     assert work.evaluations > 0.95 * work.capacity
 
 
+def test_a_fast_search_is_never_the_longer_one() -> None:
+    search = SearchConfig(simulations=4)
+    player = self_play(SelfPlayConfig(games=4, full_fraction=0.0, fast_simulations=32), search)
+    player.add_indices(range(8))
+    _, work = player.play(games=2)
+    assert work.search["full"] == 0
+    assert work.search["simulations"] <= 5 * work.plies
+
+
 def test_several_leaves_a_step_change_nothing_between_games() -> None:
     search = SearchConfig(simulations=24, leaves_per_step=4)
     player = self_play(search=search)
