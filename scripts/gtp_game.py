@@ -16,8 +16,14 @@ class GtpProgram:
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         self.name = name
+        # In a group of its own, since a terminal's Ctrl-C would end it in the middle of a word; it
+        # ends with its input.
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            process_group=0,
         )
 
     def ask(self, command: str) -> str:

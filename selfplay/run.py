@@ -146,8 +146,14 @@ class RunFolder:
 
     @property
     def config_yaml(self) -> str:
-        """The stored configuration's text."""
-        return (self.path / "config.yaml").read_text()
+        """The stored configuration's text. Raises RunError."""
+        file = self.path / "config.yaml"
+        try:
+            return file.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunError(
+                f"{file}: cannot be read ({error}); restore it or start a new run"
+            ) from error
 
     def store_config(self, config_yaml: str) -> None:
         """Replace the stored configuration."""

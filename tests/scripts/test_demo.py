@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,12 @@ def test_two_programs_play_a_game() -> None:
         state = play_game(one, two, lambda who, what: seen.append((who, what)))
     assert state["result"]["winner_seat"] == "A"
     assert seen == [("one", "a1"), ("two", "white"), ("one", "b1"), ("two", "c1")]
+
+
+def test_a_terminals_interrupt_does_not_reach_the_programs() -> None:
+    with robot("one", "a1") as one:
+        assert os.getpgid(one._process.pid) != os.getpgrp()
+        assert one.ask("name") == ""
 
 
 def test_programs_that_end_or_disagree() -> None:

@@ -38,6 +38,9 @@ def test_a_run_is_made_and_opened_again(tmp_path: Path) -> None:
         assert folder.run_id == run_id
         assert folder.config_yaml == "seed: 1\n"
         assert folder.load_state() == RunState(games=3, seconds=1.5)
+        (path / "config.yaml").unlink()
+        with pytest.raises(RunError, match=r"config\.yaml: cannot be read .*; restore it"):
+            _ = folder.config_yaml
 
 
 def test_a_folder_with_something_else_is_not_taken(tmp_path: Path) -> None:
