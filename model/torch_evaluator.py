@@ -23,6 +23,8 @@ class TorchEvaluator(BucketEvaluator):
 
     The network always sees `batch_size` rows, the last ones padding, so that a position's result
     does not depend on how many others are asked about with it; longer calls are cut into several.
+    On the CPU in float32 its last bits may depend on its place among them: on Intel's processors,
+    PyTorch's matrix products (MKL) do not sum all rows of a batch in the same order.
     The evaluator owns a copy of the network: training on does not change what it says.
 
     With `bf16` it computes in bfloat16: on the CPU traced and frozen, on CUDA as a graph that is

@@ -74,6 +74,11 @@ def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
         for start in (0, 5):
             rows = slice(start, start + n)
             some = evaluator.evaluate(planes[rows], globals_[rows], keys[rows])
+            if isinstance(evaluator, TorchEvaluator) and not evaluator.bf16:
+                # MKL on Intel's processors: see the evaluator.
+                np.testing.assert_allclose(some[0], logits[rows], atol=2e-5, rtol=2e-6)
+                np.testing.assert_allclose(some[1], values[rows], atol=1e-6)
+                continue
             np.testing.assert_array_equal(some[0], logits[rows])
             np.testing.assert_array_equal(some[1], values[rows])
 
