@@ -86,6 +86,15 @@ class Clock:
         lost = max(0.0, cost - self.increment)
         return 0 < self.left < max(2 * cost, min(LAST, lost * longest))
 
+    @property
+    def patience(self) -> float | None:
+        """How long the network may take over the next move in all; None: as long as it takes.
+
+        That is `SAFETY` before the limit, or half of a limit that is nearly as short.
+        """
+        limits = [limit for limit in (self.move, self.left) if limit is not None and limit > 0]
+        return max(min(limits) - SAFETY, min(limits) / 2) if limits else None
+
     def spend(self, seconds: float) -> None:
         """Take the time of a move off what is left, and give back what a move earns."""
         if self._planned is not None:

@@ -11,10 +11,11 @@ import numpy as np
 
 from bots.clock import Clock, longest_to_go, moves_to_go
 from bots.levels import Level, find_level
+from bots.patience import NeighbourEvaluator, PatientEvaluator
 from bots.threats import LookOut
 from bots.tree import SLICE, Reading, Tree, best_proven, is_settled, read
 from engine import Ply, Position
-from engine.evaluators import Evaluator, UniformEvaluator
+from engine.evaluators import Evaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, TreeNode, choose
 
 #: Simulations of a player that time alone limits: more than any machine makes in a move.
@@ -51,8 +52,10 @@ class Limit:
 
     #: Simulations; None: the player's own.
     simulations: int | None = None
-    #: When the answer must be there (`time.monotonic()`); None: time does not matter.
+    #: When to end (`time.monotonic()`); None: time does not matter.
     until: float | None = None
+    #: When the move is played without an answer of the network's, if that is not there by then.
+    due: float | None = None
     #: Whether the network takes too long to be asked even once.
     blind: bool = False
 
@@ -92,7 +95,7 @@ class Player:
         `check_options` refuses.
         """
         check_options(temperature=temperature, seed=seed, resign=resign)
-        self._evaluator = evaluator
+        self._evaluator = PatientEvaluator(evaluator)
         self._repeatable = repeatable
         self._config = config
         self._canvas = (height, width)
@@ -208,8 +211,12 @@ class Player:
         if seconds is None and budget >= UNLIMITED:
             seconds = SECONDS
         until = None if seconds is None or self._repeatable else began + seconds
-        blind = until is not None and clock.is_nearly_empty(longest, self._cost)
-        return Limit(simulations=budget, until=until, blind=blind)
+        if until is None:
+            return Limit(simulations=budget)
+        blind = clock.is_nearly_empty(longest, self._cost)
+        patience = clock.patience
+        due = None if patience is None else max(until, began + patience)
+        return Limit(simulations=budget, until=until, due=due, blind=blind)
 
     def think(self, limit: Limit | None = None, watch: Watch | None = None) -> SearchResult:
         """Search the position for the seat to act, to the limit or until `watch` ends it.
@@ -268,21 +275,22 @@ class Player:
             raise ValueError("the game is over")
         budget = self._budget(limit)
         threats = self._threats if self._level is None else 0
-        # The network is asked once in any case, and what is in flight cannot be interrupted.
+        # The network is asked once in any case.
         self._look_out.look(self._position, threats, limit.until, kept=self._step)
         self._won = self._look_out.result()
         if self._won is not None:
             return self._won
         if self._is_blind and not limit.blind:
             self._forget_tree()
-        self._is_blind |= limit.blind
-        evaluator = UniformEvaluator() if limit.blind else self._evaluator
+        self._evaluator.wait_until(limit.due, self._step)
+        evaluator = NeighbourEvaluator() if limit.blind else self._evaluator
         self._follow(budget)
         self._tree.give_up(0, self._look_out.found.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
         self._tree.grow(evaluator, budget, stop)
         if not limit.blind:
             self._step, self._cost = stop.step, stop.cost
+        self._is_blind |= limit.blind or self._evaluator.is_late
         return self._tree.result(0)
 
     def _follow(self, budget: int) -> None:
