@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,10 +46,6 @@ for line in sys.stdin:
         time.sleep(seconds)
         print("0,0", flush=True)
 """
-
-TARGETS = tuple(
-    Target(what=f"{limit:g} s, last move before the limit", least=1000 * SAFETY) for limit in LIMITS
-)
 
 
 class Program:
@@ -102,7 +98,8 @@ def make_bot(folder: Path) -> Path:
 
 def moves(bot: Program, seconds: float, count: int) -> list[float]:
     """How long before the limit each move of a bot was there, in ms."""
-    rng, early = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    early: list[float] = []
     position = Position(RULES)
     bot.ask(f"START {RULES.width}")
     bot.send(f"INFO timeout_turn {round(1000 * seconds)}")
@@ -133,7 +130,7 @@ def waits(waiter: Program, seconds: float, count: int) -> list[float]:
     return early
 
 
-def measure(count: int, processes: int) -> list[Row]:
+def measure(limits: Sequence[float], count: int, processes: int) -> list[Row]:
     """The table's rows: `count` moves at each limit beside so many busy processes."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -149,7 +146,7 @@ def measure(count: int, processes: int) -> list[Row]:
         waiter = Program("-c", WAITER.format(safety=SAFETY))
         moves(bot, 1.0, 2)
         with busy(processes):
-            for limit in LIMITS:
+            for limit in limits:
                 rows += _rows(f"{limit:g} s", moves(bot, limit, count), waits(waiter, limit, count))
         for program in (bot, waiter):
             program.close()
@@ -178,11 +175,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--busy", type=int, default=4, help="busy processes (%(default)s)")
     parser.add_argument("--moves", type=int, default=80, help="at each limit (%(default)s)")
+    parser.add_argument("--limits", type=float, nargs="+", default=LIMITS, help="seconds a move")
     arguments = parser.parse_args()
+    targets = (
+        Target(what=f"{limit:g} s, last move before the limit", least=1000 * SAFETY)
+        for limit in arguments.limits
+    )
     describe()
     print(f"a bot of {NETWORK} on {RULES.name}, beside {arguments.busy} busy processes")
-    rows = measure(arguments.moves, arguments.busy)
-    report("punctual", f"beside {arguments.busy} busy processes", rows, TARGETS)
+    rows = measure(arguments.limits, arguments.moves, arguments.busy)
+    report("punctual", f"beside {arguments.busy} busy processes", rows, targets)
 
 
 if __name__ == "__main__":

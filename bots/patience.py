@@ -14,6 +14,10 @@ from engine.features import PLANES
 
 #: Where a move is due within so many of the slowest recent evaluations, the next one may be late.
 NEAR = 20
+#: How late a waiting thread may wake on a loaded machine, in seconds; what is seen takes its place.
+WAKING = 0.03
+#: Where it has woken earlier, so much of what was expected is expected still.
+_KEPT = 0.95
 
 #: Stones count as neighbours up to so many lines away.
 _REACH = 2
@@ -42,13 +46,15 @@ class NeighbourEvaluator:
 class PatientEvaluator:
     """Asks a network in a thread when time is short, and answers without it when time is up.
 
-    An evaluation cannot be interrupted. On a loaded machine one of 10 milliseconds may take 100.
+    An evaluation cannot be interrupted: on a loaded machine one of 10 milliseconds may take 100.
+    Who waits wakes late there too, so time is up as much earlier as that took lately.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._due: float | None = None
         self._near = 0.0
+        self._waking = WAKING
         # One thread: an evaluator is asked one thing at a time.
         self._thread: ThreadPoolExecutor | None = None
         self._asked: Future[tuple[Floats, Floats]] | None = None
@@ -78,13 +84,19 @@ class PatientEvaluator:
         return NeighbourEvaluator().evaluate(planes, globals_, keys)
 
     def _left(self) -> float:
-        return math.inf if self._due is None else max(0.0, self._due - time.monotonic())
+        if self._due is None:
+            return math.inf
+        return max(0.0, self._due - self._waking - time.monotonic())
 
     def _is_free(self) -> bool:
         """Whether the network has answered what it was asked last, by the time a move is due."""
-        if self._asked is not None:
-            left = self._left()
-            if not wait([self._asked], None if math.isinf(left) else left).done:
-                return False
+        if self._asked is None:
+            return True
+        left, began = self._left(), time.monotonic()
+        if wait([self._asked], None if math.isinf(left) else left).done:
             self._asked = None
-        return True
+            return True
+        if left > 0:
+            late = time.monotonic() - began - left
+            self._waking = max(late, _KEPT * self._waking)
+        return False

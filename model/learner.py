@@ -69,7 +69,8 @@ class LearnerConfig:
     #: Factors of the two losses.
     policy_weight: float = 1.0
     value_weight: float = 1.0
-    #: bfloat16 in the forward pass on CUDA.
+    #: bfloat16 in the forward pass on devices that multiply its matrices: CUDA, and processors with
+    #: AMX.
     mixed_precision: bool = True
     #: "auto" takes CUDA where there is one; or a name of PyTorch's, such as "cpu".
     device: str = "auto"
@@ -125,6 +126,7 @@ class Learner:
         """
         self.config = config
         self.device = _device(config.device)
+        self._mixed = config.mixed_precision and _multiplies_bfloat16(self.device)
         self.network = network.to(self.device).channels_last().train()
         #: The network that plays: an average of the weights over recent steps.
         self.ema_network = Network(network.config).to(self.device).eval().requires_grad_(False)
@@ -203,8 +205,7 @@ class Learner:
 
     def _losses(self, batch: Batch) -> tuple[Losses, Tensor]:
         """Losses and value logits [B, 3] of a batch on the device."""
-        mixed = self.config.mixed_precision and self.device.type == "cuda"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._mixed):
             planes = batch.planes.contiguous(memory_format=torch.channels_last)
             policy_logits, value_logits = self.network(planes, batch.globals_)
         losses = compute_losses(policy_logits, value_logits, batch, value_mix=self.config.value_mix)
@@ -294,6 +295,15 @@ def _device(name: str) -> torch.device:
         reason = str(error).splitlines()[0]
         raise ValueError(f"learner.device: {name!r} cannot be used ({reason})") from error
     return device
+
+
+def _multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether matrices of bfloat16 are multiplied by the device itself, and so faster."""
+    if device.type == "cpu":
+        # Older versions of PyTorch do not tell.
+        told = getattr(torch.cpu, "get_capabilities", dict)()
+        return bool(told.get("amx_bf16", False))
+    return device.type == "cuda"
 
 
 def _optimizer(config: LearnerConfig, network: Network) -> torch.optim.Optimizer:
