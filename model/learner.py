@@ -301,8 +301,8 @@ def _multiplies_bfloat16(device: torch.device) -> bool:
     """Whether matrices of bfloat16 are multiplied by the device itself, and so faster."""
     if device.type == "cpu":
         # Older versions of PyTorch do not tell.
-        told = getattr(torch.cpu, "get_capabilities", dict)()
-        return bool(told.get("amx_bf16", False))
+        tell = getattr(torch.cpu, "get_capabilities", None)
+        return tell is not None and bool(tell().get("amx_bf16"))
     return device.type == "cuda"
 
 
