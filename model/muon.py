@@ -37,36 +37,47 @@ class Muon(torch.optim.AdamW):
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """Move all weights that have a gradient."""
         for group in self.param_groups:
-            for weight in group["params"] if group["orthogonal"] else ():
-                if weight.grad is not None:
-                    self._move(weight, weight.grad, group["lr"], group["weight_decay"])
-                    weight.grad = None  # so that AdamW passes over it
+            if group["orthogonal"]:
+                weights = [weight for weight in group["params"] if weight.grad is not None]
+                shapes = dict.fromkeys(weight.shape for weight in weights)
+                for shape in shapes:
+                    self._move([w for w in weights if w.shape == shape], group)
         super().step(closure)
 
-    def _move(self, weight: Tensor, gradient: Tensor, lr: float, weight_decay: float) -> None:
+    def _move(self, weights: list[Tensor], group: dict[str, Any]) -> None:
+        """Move weights of one shape together: most are small, and each call costs."""
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        momenta = [self._momentum(weight) for weight in weights]
+        torch._foreach_mul_(momenta, self.momentum)
+        torch._foreach_add_(momenta, gradients)
+        # Nesterov's look ahead, as in the original.
+        ahead = torch._foreach_add(gradients, momenta, alpha=self.momentum)
+        matrices = torch.stack([each.flatten(1) for each in ahead])
+        scale = group["lr"] * ADAMW_STEP * math.sqrt(max(matrices.shape[1:]))
+        steps = orthogonalise(matrices).mul_(-scale)
+        torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
+        for weight, step in zip(weights, steps, strict=True):
+            weight.add_(step.view_as(weight))
+            weight.grad = None  # so that AdamW passes over it
+
+    def _momentum(self, weight: Tensor) -> Tensor:
         state = self.state[weight]
         if not state:
             # AdamW cannot load a state without "step".
             state["step"] = torch.tensor(0.0)
             state["momentum_buffer"] = torch.zeros_like(weight)
         state["step"] += 1
-        momentum = state["momentum_buffer"]
-        momentum.mul_(self.momentum).add_(gradient)
-        # Nesterov's look ahead, as in the original.
-        ahead = gradient.add(momentum, alpha=self.momentum)
-        matrix = ahead.flatten(1)
-        weight.mul_(1 - lr * weight_decay)
-        scale = ADAMW_STEP * math.sqrt(max(matrix.shape))
-        weight.add_(orthogonalise(matrix).view_as(weight), alpha=-lr * scale)
+        momentum: Tensor = state["momentum_buffer"]
+        return momentum
 
 
-def orthogonalise(matrix: Tensor) -> Tensor:
-    """A matrix [n, m] with the same singular vectors and singular values near 1 (0.7 to 1.2)."""
+def orthogonalise(matrices: Tensor) -> Tensor:
+    """Matrices [k, n, m] with the same singular vectors and singular values near 1 (0.7 to 1.2)."""
     a, b, c = NEWTON_SCHULZ
-    wide = matrix.shape[0] <= matrix.shape[1]
-    x: Tensor = matrix if wide else matrix.T
-    x = x / (x.norm() + 1e-7)
+    wide = matrices.shape[-2] <= matrices.shape[-1]
+    x: Tensor = matrices if wide else matrices.mT
+    x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
     for _ in range(ITERATIONS):
-        gram = x @ x.T
-        x = a * x + (b * gram + c * gram @ gram) @ x
-    return x if wide else x.T
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x if wide else x.mT

@@ -112,6 +112,7 @@ class Network(nn.Module):
         mask = planes[:, MASK_PLANE : MASK_PLANE + 1]  # [B, 1, H, W]
         points = mask.sum((2, 3)).clamp_min(1.0)  # [B, 1]; rows of padding have none
         x = self.stem(planes) + self.stem_globals(globals_)[:, :, None, None]
+        mask = mask.to(x.dtype)  # else what autocast made smaller would be float32 again
         x = F.relu(x) * mask
         for block in self.blocks:
             x = block(x, mask, points)

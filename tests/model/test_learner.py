@@ -61,6 +61,22 @@ def test_a_few_samples_are_learned_by_heart(tmp_path: Path) -> None:
     assert value.argmax(1).tolist() == [1 - sample.outcome for sample in samples]
 
 
+@pytest.mark.parametrize("has_units", [False, True])
+def test_bfloat16_where_the_processor_multiplies_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_units: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has_units}, False)
+    (batch,) = some_batches(1)
+    steps = {}
+    for mixed in (False, True):
+        learner = some_learner(tmp_path, mixed_precision=mixed, lr=1e-3)
+        steps[mixed] = [learner.step(batch)["loss"] for _ in range(20)]
+        assert all(parameter.dtype == torch.float32 for parameter in learner.network.parameters())
+        assert steps[mixed][-1] < 0.95 * steps[mixed][0]
+    assert steps[True] == pytest.approx(steps[False], rel=0.05)
+    assert (steps[True] == steps[False]) is not has_units
+
+
 def test_metrics_are_plain_numbers(tmp_path: Path) -> None:
     metrics = some_learner(tmp_path).step(some_batches(1)[0])
     assert set(metrics) == {

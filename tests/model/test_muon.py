@@ -13,7 +13,7 @@ def test_singular_values_come_near_one_and_directions_stay(shape: tuple[int, int
     torch.manual_seed(0)
     left, values, right = torch.linalg.svd(torch.randn(shape), full_matrices=False)
     values = torch.linspace(1, 0.1, len(values))
-    found = left.T @ orthogonalise(left @ torch.diag(values) @ right) @ right.T
+    found = left.T @ orthogonalise((left @ torch.diag(values) @ right)[None])[0] @ right.T
     assert ((found.diagonal() > 0.6) & (found.diagonal() < 1.3)).all()
     assert (found - torch.diag(found.diagonal())).abs().max() < 1e-4
 
@@ -39,3 +39,23 @@ def test_other_weights_move_as_with_adamw() -> None:
             weight.grad = torch.arange(5.0)
             optimiser.step()
     assert torch.equal(*weights)
+
+
+def test_weights_of_one_shape_move_together_as_each_would_alone() -> None:
+    torch.manual_seed(0)
+    shapes = [(8, 6, 3, 3), (8, 6, 3, 3), (4, 5), (8, 6, 3, 3)]
+    together = [torch.randn(shape).requires_grad_() for shape in shapes]
+    alone = [weight.detach().clone().requires_grad_() for weight in together]
+    optimiser = Muon([{"params": together, "orthogonal": True}], lr=0.1, momentum=0.9)
+    others = [
+        Muon([{"params": [weight], "orthogonal": True}], lr=0.1, momentum=0.9) for weight in alone
+    ]
+    for _ in range(3):
+        for one, other in zip(together, alone, strict=True):
+            one.grad = torch.randn_like(one)
+            other.grad = one.grad.clone()
+        together[2].grad = alone[2].grad = None
+        for each in (optimiser, *others):
+            each.step()
+    for one, other in zip(together, alone, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
