@@ -50,12 +50,28 @@ cdef extern from * nogil:
         int32_t bits[1024], some[NARABE_FEW];   /* Floats from 0 are ordered as their bits are. */
         uint16_t where[1024];
         int32_t least;
-        int i, j, k, rank, size = 0;
+        int i, j, k, rank, size = 0, reach = 0, above = 0;
         memcpy(bits, priors, count * sizeof(float));
         least = narabe_threshold(bits, count, kept);
-        for (k = 0; k < count; k++) {
-            where[size] = k;
-            size += bits[k] >= least;
+        for (k = 0; k < count; k++)
+            reach += bits[k] >= least;
+        if (reach <= NARABE_FEW)
+            for (k = 0; k < count; k++) {
+                where[size] = k;
+                size += bits[k] >= least;
+            }
+        else {
+            /* Many equals, of which the first ones are wanted. */
+            for (k = 0; k < count; k++)
+                above += bits[k] > least;
+            for (k = 0; size < above; k++) {
+                where[size] = k;
+                size += bits[k] > least;
+            }
+            for (k = 0; size < kept; k++) {
+                where[size] = k;
+                size += bits[k] == least;
+            }
         }
         if (size > NARABE_FEW) {
             narabe_insert(bits, count, kept, order);

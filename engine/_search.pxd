@@ -67,6 +67,7 @@ cdef struct Settings:
     int32_t leaves_per_step
     int32_t solver                  # bool
     int32_t threat_nodes            # positions made for a win by fours at each leaf
+    const float *explorations       # what they make of numbers of simulations
 
 cdef struct Statistics:
     uint64_t steps                  # calls of collect that filled a batch

@@ -58,6 +58,9 @@ cdef enum:                      # an action, a prior and a child
     EDGE_BYTES = sizeof(uint16_t) + sizeof(float) + sizeof(uint32_t)
 
 cdef enum:
+    TABLED = 1024                   # numbers of simulations whose exploration is tabled
+
+cdef enum:
     THREAT_BITS = 12                # of the table of a search for threats at leaves
 
 cdef extern from * nogil:
@@ -183,19 +186,28 @@ cdef inline float _edge_value(const Node *child, float sign,
     return (sign * child.total - settings.virtual_loss * child.in_flight) / count
 
 
+cdef float _exploration(const Settings *settings, uint32_t played) noexcept nogil:
+    # What PUCT multiplies P / (1 + n) with at a node of so many simulations below it.
+    cdef float count = played
+    cdef float factor = settings.c_init + logf((1 + count + settings.c_base) / settings.c_base)
+    return factor * sqrtf(count if count > 1 else 1)
+
+
 cdef int _select(const Arena *arena, const Node *node, const Settings *settings) noexcept nogil:
     # PUCT in the published AlphaZero form (Silver et al. 2018, supplementary materials, "Search"):
     # Q + c * P * sqrt(N) / (1 + n), c = c_init + log((1 + N + c_base) / c_base). Unvisited edges
     # have the parent's value less a reduction (first-play urgency).
     cdef float sign = 1 if node.seat == SEAT_A else -1
-    cdef float played = node.visits + node.in_flight - 2     # this descent is in flight already
+    cdef uint32_t played = node.visits + node.in_flight - 2     # this one is in flight already
     cdef float explore, score, best_score = -1e30
     cdef const Node *child
     cdef int k, best = -1
     if node.edges == 1:
         return 0
-    explore = settings.c_init + logf((1 + played + settings.c_base) / settings.c_base)
-    explore *= sqrtf(played if played > 1 else 1)
+    if played < TABLED:
+        explore = settings.explorations[played]
+    else:
+        explore = _exploration(settings, played)
     for k in range(node.visited):
         child = &arena.nodes[arena.children[node.first + k]]
         if settings.solver and _is_lost(child, node.seat):
@@ -679,6 +691,7 @@ cdef class SearchCore:
     cdef readonly int area                  # points of the canvas
     cdef readonly int rows                  # rows in flight
     cdef Settings settings
+    cdef float[TABLED] explorations
     cdef Statistics counts
     cdef Cache cache
     cdef Arena spare                        # the other half of the copying collector
@@ -706,7 +719,7 @@ cdef class SearchCore:
         cdef Tree *tree
         cdef int i
         self.tree_count, self.batch_size, self.area = trees, batch_size, height * width
-        self.settings = settings
+        self._set(settings)
         self.held = [None] * trees
         self.threats = {}
         self.keys = np.zeros(batch_size, np.uint64)
@@ -741,6 +754,20 @@ cdef class SearchCore:
                     or tree.history == NULL or tree.logits == NULL or tree.gumbels == NULL
                     or tree.considered == NULL):
                 raise MemoryError
+
+    cdef void _set(self, dict settings):
+        cdef Settings *own = &self.settings
+        cdef int i
+        own.c_init, own.c_base = settings["c_init"], settings["c_base"]
+        own.fpu_reduction = settings["fpu_reduction"]
+        own.virtual_loss = settings["virtual_loss"]
+        own.gumbel_c_visit = settings["gumbel_c_visit"]
+        own.gumbel_c_scale = settings["gumbel_c_scale"]
+        own.leaves_per_step = settings["leaves_per_step"]
+        own.solver, own.threat_nodes = settings["solver"], settings["threat_nodes"]
+        for i in range(TABLED):
+            self.explorations[i] = _exploration(own, i)
+        own.explorations = self.explorations
 
     def __dealloc__(self):
         cdef int i
