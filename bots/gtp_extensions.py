@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from bots import gtp_analysis
 from bots.clock import Clock
 from bots.gtp import Answer, GtpSession
-from bots.gtp_setup import from_board, stones_in_lines, with_stones
+from bots.gtp_setup import from_board, with_stones
 from bots.gtp_vertex import GtpError, parse_colour, parse_integer, parse_vertex, rows, vertex_name
 from bots.lines import Lines
 from bots.player import Player
 from bots.repertoire import with_opening
-from bots.state import may_place, result_line, state_line
+from bots.state import may_place, result_line, state_line, stones_in_lines
 from engine.search import SearchResult
 
 HELP = """\

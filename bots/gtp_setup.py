@@ -9,13 +9,12 @@ import numpy as np
 
 from bots.gtp_vertex import GtpError
 from bots.repertoire import Game
-from bots.state import set_up
+from bots.state import set_up, stones_in_lines
 from engine import IllegalAction, Position, RuleError
+from engine.position import COLOURS
 
 #: A stone that is set up: its colour, and an action that should be its point.
 Stone = tuple[str, int]
-
-_COLOURS = ("", "black", "white")
 
 
 class Earlier(NamedTuple):
@@ -42,7 +41,7 @@ def with_stones(position: Position, stones: Sequence[Stone]) -> np.ndarray:
     for colour, action in stones:
         if action >= board.size or board[action]:
             raise GtpError("illegal move")
-        board[action] = _COLOURS.index(colour)
+        board[action] = COLOURS.index(colour)
     return board
 
 
@@ -88,7 +87,7 @@ def as_it_stands(game: Game, board: np.ndarray, last: Stone) -> Position:
         return made
     # A position cannot begin after its end: one stone of the line is played on the others.
     if point not in lines:
-        point, colour = lines[0], _COLOURS[board[lines[0]]]
+        point, colour = lines[0], COLOURS[board[lines[0]]]
     others = board.copy()
     others[point] = 0
     made = from_board(game, others, colour)
@@ -99,13 +98,3 @@ def as_it_stands(game: Game, board: np.ndarray, last: Stone) -> Position:
     if made.outcome is None:
         raise GtpError("illegal move")
     return made
-
-
-def stones_in_lines(position: Position) -> list[int]:
-    """The points of stones that stand in a line which wins or loses, ascending."""
-    board = position.board.ravel()
-    return [
-        point
-        for point in np.flatnonzero(board).tolist()
-        if position.line_value(point, _COLOURS[board[point]])
-    ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from bots.repertoire import Game
 from engine import Position
+from engine.position import COLOURS
 
 
 def may_place(position: Position) -> bool:
@@ -24,6 +25,16 @@ def set_up(game: Game, board: np.ndarray, to_play: str) -> Position:
     blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
     rules, opening = game
     return Position.from_setup(rules, black=blacks, white=whites, to_play=to_play, opening=opening)
+
+
+def stones_in_lines(position: Position) -> list[int]:
+    """The points of stones that stand in a line which wins or loses, ascending."""
+    board = position.board.ravel()
+    return [
+        point
+        for point in np.flatnonzero(board).tolist()
+        if position.line_value(point, COLOURS[board[point]])
+    ]
 
 
 def result_line(position: Position) -> str:

@@ -1,9 +1,9 @@
 """Stone games won by a line: rules, positions, network features and search."""
 
-from engine.notation import OPTIONS, IllegalAction
+from engine.notation import IllegalAction
 from engine.openings import OPENINGS
 from engine.position import Outcome, Ply, Position
-from engine.rules import PRESETS, REASONS, RuleError, RuleSet
+from engine.rules import OPTIONS, PRESETS, REASONS, RuleError, RuleSet
 
 __all__ = [
     "OPENINGS",

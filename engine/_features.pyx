@@ -13,7 +13,7 @@ from engine._types cimport (
     colours_of, heads_of, liberties_of,
 )
 
-from engine.notation import OPTIONS
+from engine.rules import OPTIONS
 
 OPTION_SLOTS = OPTION_COUNT
 

@@ -29,7 +29,7 @@ from engine._types cimport (
     colours_of, heads_of, liberties_of, mix, sizes_of,
 )
 
-from engine.notation import OPTIONS
+from engine.rules import OPTIONS
 from engine.openings import ACTORS, EFFECTS, MOST_OFFERS
 from engine.rules import FORBIDDEN as FORBIDDEN_KINDS
 from engine.rules import REASONS, RuleError
@@ -1126,10 +1126,6 @@ cdef class PositionCore:
     @property
     def stones_key(self):
         return self.block.stones_key
-
-    @property
-    def num_actions(self):
-        return self.table.rules.actions
 
     @property
     def ply(self):

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.notation import OPTIONS
+from engine.rules import OPTIONS
 
 Floats = NDArray[np.float32]
 Keys = NDArray[np.uint64]

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engine.rules import RuleSet
-
-#: The actions that are not points, in the order of their indices behind the points.
-OPTIONS = ("pass", "black", "white", "more", *(str(number) for number in range(1, 13)))
+from engine.rules import OPTIONS, RuleSet
 
 _OPTION_INDEX = {name: index for index, name in enumerate(OPTIONS)}
 _POINT = re.compile(r"([a-z])([0-9]{1,9})")

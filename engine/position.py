@@ -338,7 +338,7 @@ class Position:
 
     def _index(self, action: int | str) -> int:
         index = self.parse_action(action) if isinstance(action, str) else operator.index(action)
-        if not 0 <= index < self._core.num_actions:
+        if not 0 <= index < self.rules.num_actions:
             raise IllegalAction(str(action), "unknown-action")
         return index
 

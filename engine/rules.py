@@ -26,6 +26,9 @@ FORBIDDEN = ("none", "illegal", "loss")
 #: What a full board without a line is.
 FULL_BOARDS = ("draw", "majority")
 
+#: The actions that are not points, in the order of their indices behind the points.
+OPTIONS = ("pass", "black", "white", "more", *(str(number) for number in range(1, 13)))
+
 #: Every reason with which a game can end. The position's own reasons come first; `resign` is given
 #: by the players.
 REASONS = (
@@ -203,9 +206,7 @@ class RuleSet:
 
     @property
     def num_actions(self) -> int:
-        """Number of action indices: the points, then `engine.notation.OPTIONS`."""
-        from engine.notation import OPTIONS
-
+        """Number of action indices: the points, then `OPTIONS`."""
         return self.points + len(OPTIONS)
 
     def overrides(self) -> dict[str, Any]:

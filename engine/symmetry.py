@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.notation import OPTIONS
-from engine.rules import RuleSet
+from engine.rules import OPTIONS, RuleSet
 
 
 def count(rules: RuleSet) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from bots.gtp_setup import stones_in_lines
+from bots.state import stones_in_lines
 from bots.web.messages import MOST_ACTIONS, Record, ResultSetup, SeatSetup, StonesSetup
 from engine import PRESETS, Position, RuleError, RuleSet
 from engine.openings import Phase
