@@ -103,13 +103,13 @@ class Clock:
         if self.left is None:
             return
         self.left += self.increment - seconds - UNSEEN
+        if not self.stones and self.left <= 0 and self.period_stones:
+            # The move that used up the rest is the first of a period.
+            self.left, self.stones = self.left + self.period, self.period_stones
         if self.stones:
             self.stones -= 1
-            renewed = self.stones == 0
-        else:
-            renewed = self.left <= 0 and self.period_stones > 0
-        if renewed:
-            self.left, self.stones = self.period, self.period_stones
+            if not self.stones:
+                self.left, self.stones = self.period, self.period_stones
 
 
 def margin(limit: float) -> float:
