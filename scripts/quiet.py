@@ -37,12 +37,17 @@ class Answers(io.BufferedWriter):
 
 
 def run_quietly(work: Callable[[], None]) -> int:
-    """The exit status of `work`: 0 at its end, 1 when nobody reads its output, 130 on Ctrl-C."""
+    """The exit status of `work`: 0 at its end, 1 when nobody reads its output, 130 on Ctrl-C.
+
+    Where its output cannot be written otherwise, as on a full disk, 1 and one line that says so.
+    """
     try:
         work()
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            print(f"cannot go on: {error.strerror}", file=sys.stderr)
         # Python flushes once more at its end, and would complain then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -393,3 +393,17 @@ def test_control_c_is_quiet(service: Any) -> None:
     service.send_signal(2)
     assert service.wait(timeout=30) == 130
     assert service.stderr.read() == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_disk_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "scripts.referee"],
+            cwd=ROOT,
+            input=b'{"game": "mnk", "actions": []}\n',
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"cannot go on: No space left on device\n"
