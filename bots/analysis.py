@@ -32,6 +32,9 @@ MOST_OUTSTANDING = 10_000
 #: Reports during a search are left out while so many answers wait to be written.
 BACKLOG = 64
 
+#: Ids should be strings; of those that are numbers, smaller ones than this are repeated.
+_LONG_NUMBER = 1e15
+
 #: More lines of play than any position has actions.
 _ALL = 1 << 16
 
@@ -99,10 +102,10 @@ class AnalysisSession:
 
     def _handle(self, number: int, line: bytes | None) -> None:
         """Answer one line, or begin to."""
-        name = None
+        name: object = None
         try:
             request = parse(line)
-            name = request["id"] if isinstance(request.get("id"), str) else None
+            name = request.get("id")
             asked = parse_request(request, self._repertoire)
             if isinstance(asked, Asked):
                 self._begin(asked)
@@ -117,7 +120,7 @@ class AnalysisSession:
             # A fault of ours must not cost the client its other lines.
             traceback.print_exc()
             reason = f"internal error, please report it: {type(error).__name__}: {error}"[:300]
-        self._say({"id": name and name[:LONGEST_ID], "line": number, "error": reason})
+        self._say({"id": _repeated(name), "line": number, "error": reason})
 
     def _say(self, said: dict[str, Any]) -> None:
         """Answer at once."""
@@ -225,3 +228,10 @@ def _answer(asked: Asked, position: Position, analysis: Analysis | None) -> dict
     if analysis.final and analysis.result is not None and "threats" in asked.want:
         said["threats"] = about_threats(position, analysis.threats)
     return said | about_search(analysis, asked.moves, asked.want)
+
+
+def _repeated(name: object) -> str | int | float | None:
+    """What an error repeats of an id, which may be the error itself."""
+    if isinstance(name, str):
+        return name[:LONGEST_ID]
+    return name if isinstance(name, int | float) and abs(name) < _LONG_NUMBER else None

@@ -77,8 +77,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 def parse_request(request: Mapping[str, Any], repertoire: Repertoire) -> Asked | Command:
     """A query or a command. Raises `RequestError`, which says what is wrong and where."""
+    name = request_id(request)
     if request.get("action") is not None:
-        return _command(request)
+        return _command(request, name)
     _check_keys(request, (*KEYS, *_RECORD))
     positions = _positions(request, repertoire)
     want = strings(request, "want")
@@ -86,7 +87,7 @@ def parse_request(request: Mapping[str, Any], repertoire: Repertoire) -> Asked |
         if each not in WANTS:
             raise RequestError(f"want: {each!r} is not one of {', '.join(WANTS)}")
     return Asked(
-        id=request_id(request),
+        id=name,
         positions=positions,
         simulations=_whole(request, "simulations", 1),
         seconds=_number(request, "seconds", 0.0),
@@ -109,7 +110,7 @@ def request_id(request: Mapping[str, Any], key: str = "id") -> str:
     return name
 
 
-def _command(request: Mapping[str, Any]) -> Command:
+def _command(request: Mapping[str, Any], name: str) -> Command:
     action = request["action"]
     if not isinstance(action, str) or action not in COMMANDS:
         shown = repr(action) if isinstance(action, str) else kind(action)
@@ -118,7 +119,7 @@ def _command(request: Mapping[str, Any]) -> Command:
         )
     _check_keys(request, ("id", "action", *COMMANDS[action]))
     return Command(
-        id=request_id(request),
+        id=name,
         action=action,
         terminate_id=request_id(request, "terminate_id") if action == "terminate" else None,
         plies=None if request.get("plies") is None else frozenset(_numbers(request, "plies")),

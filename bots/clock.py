@@ -51,12 +51,23 @@ class Clock:
         return self._planned
 
     def _plan(self, moves_to_go: int, longest: int, cost: float) -> float | None:
-        limits = [limit for limit in (self.move, self.left) if limit is not None]
-        if not limits:
+        hard = self._limit()
+        if hard is None:
             return None
-        hard = max(0.0, min(limits))
         share = hard if self.left is None else self._share(moves_to_go, longest, cost)
         return max(0.0, min(share, hard - margin(hard)))
+
+    def _limit(self) -> float | None:
+        """What the next move may take at most; a period's first move has what is left besides."""
+        left = self.left
+        if left is not None and not self.stones:
+            left = max(0.0, left) + self._of_period()
+        limits = [limit for limit in (self.move, left) if limit is not None]
+        return max(0.0, min(limits)) if limits else None
+
+    def _of_period(self) -> float:
+        """A move's share of a byo-yomi period; 0 where none follows."""
+        return self.period / self.period_stones if self.period_stones else 0.0
 
     def _share(self, moves_to_go: int, longest: int, cost: float) -> float:
         """This move's share of what is left but for one margin, which serves all moves.
@@ -68,8 +79,7 @@ class Clock:
         left = max(0.0, self.left or 0.0)
         if self.stones:
             return left / self.stones - SAFETY
-        again = self.period / self.period_stones if self.period_stones else self.increment
-        again -= UNSEEN
+        again = (self._of_period() or self.increment) - UNSEEN
         moves = max(FEWEST_MOVES, moves_to_go)
         asking, lost = max(0.0, cost - again), max(0.0, self.overhead - again)
         kept = margin(left) + max(asking * 2 * moves, lost * longest)
@@ -92,8 +102,8 @@ class Clock:
 
         That is `SAFETY` before the limit, or half of a limit that is nearly as short.
         """
-        limits = [limit for limit in (self.move, self.left) if limit is not None and limit > 0]
-        return max(min(limits) - SAFETY, min(limits) / 2) if limits else None
+        hard = self._limit()
+        return max(hard - SAFETY, hard / 2) if hard else None
 
     def spend(self, seconds: float) -> None:
         """Take the time of a move off what is left, and give back what a move earns."""

@@ -81,14 +81,18 @@ def _set_up(
     to_play = "black" if len(blacks) == len(whites) else "white"
     try:
         position = Position.from_setup(
-            game[0], black=blacks, white=whites, to_play=to_play, opening=game[1]
+            game[0],
+            black=blacks,
+            white=whites,
+            to_play=to_play,
+            opening=game[1],
+            allow_lines=True,
         )
     except RuleError as error:
         raise BoardError(str(error)) from error
-    for colour, points in (("black", blacks), ("white", whites)):
-        for point in points:
-            if position.line_value(point, colour):
-                raise BoardError(f"the game is over: {colour} has a line through {name(point)}")
+    for point in position.stones_in_lines():
+        colour = "black" if point in blacks else "white"
+        raise BoardError(f"the game is over: {colour} has a line through {name(point)}")
     return position
 
 

@@ -17,7 +17,7 @@ from bots.gtp_vertex import GtpError, parse_colour, parse_integer, parse_vertex,
 from bots.lines import Lines
 from bots.player import Player
 from bots.repertoire import with_opening
-from bots.state import may_place, result_line, state_line, stones_in_lines
+from bots.state import may_place, result_line, state_line
 from engine.search import SearchResult
 
 HELP = """\
@@ -82,7 +82,7 @@ class ExtendedGtpSession(GtpSession):
         if position.phase != "play":
             raise GtpError("illegal move")
         made = from_board(self._game, with_stones(position, stones), position.to_play)
-        if stones_in_lines(made):
+        if made.stones_in_lines():
             raise GtpError("illegal move")
         self._replace(made, joined=False)
         self._setting_up = False

@@ -9,7 +9,7 @@ import numpy as np
 
 from bots.gtp_vertex import GtpError
 from bots.repertoire import Game
-from bots.state import set_up, stones_in_lines
+from bots.state import set_up
 from engine import IllegalAction, Position, RuleError
 from engine.position import COLOURS
 
@@ -82,7 +82,7 @@ def as_it_stands(game: Game, board: np.ndarray, last: Stone) -> Position:
     """
     colour, point = last
     made = from_board(game, board, "white" if colour == "black" else "black")
-    lines = stones_in_lines(made)
+    lines = made.stones_in_lines()
     if not lines:
         return made
     # A position cannot begin after its end: one stone of the line is played on the others.

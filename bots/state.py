@@ -8,7 +8,6 @@ import numpy as np
 
 from bots.repertoire import Game
 from engine import Position
-from engine.position import COLOURS
 
 
 def may_place(position: Position) -> bool:
@@ -20,21 +19,14 @@ def may_place(position: Position) -> bool:
 def set_up(game: Game, board: np.ndarray, to_play: str) -> Position:
     """A position with these stones [H*W], its opening over and without history.
 
-    Raises `RuleError` where they cannot stand so.
+    Lines may stand: a controller may set up their stones before those that spoil them. Raises
+    `RuleError` where stones cannot stand so.
     """
     blacks, whites = (np.flatnonzero(board == stone).tolist() for stone in (1, 2))
     rules, opening = game
-    return Position.from_setup(rules, black=blacks, white=whites, to_play=to_play, opening=opening)
-
-
-def stones_in_lines(position: Position) -> list[int]:
-    """The points of stones that stand in a line which wins or loses, ascending."""
-    board = position.board.ravel()
-    return [
-        point
-        for point in np.flatnonzero(board).tolist()
-        if position.line_value(point, COLOURS[board[point]])
-    ]
+    return Position.from_setup(
+        rules, black=blacks, white=whites, to_play=to_play, opening=opening, allow_lines=True
+    )
 
 
 def result_line(position: Position) -> str:

@@ -42,7 +42,7 @@ class Trees(SearchBatch):
         """Search none of these actions of the root, until the root is another one."""
         self._losses[index] = losses
         if self._core.root_is_expanded(index):
-            self._dress_root(index)
+            self._prepare_root(index)
 
     def line(self, index: int, action: int) -> list[TreeNode]:
         """As `SearchBatch.line`; how an action loses that is not searched."""
@@ -55,10 +55,10 @@ class Trees(SearchBatch):
         self._losses[index] = {}
         super()._begin(index, simulations, noise)
 
-    def _dress_root(self, index: int) -> None:
+    def _prepare_root(self, index: int) -> None:
         if self._losses[index]:
             self._core.give_up(index, np.array(sorted(self._losses[index]), np.int32))
-        super()._dress_root(index)
+        super()._prepare_root(index)
 
 
 class Tree(Trees):

@@ -86,12 +86,13 @@ class Position:
         white: Iterable[int | str] = (),
         to_play: str = "black",
         opening: str = "none",
+        allow_lines: bool = False,
     ) -> Position:
         """A position with these stones, its opening over and without history; seat A has Black.
 
         Raises `RuleError` for stones that cannot stand so: off the board, twice on a point, or
         a chain without liberties where the rules capture, unless the last switch has left it on a
-        full board.
+        full board; and where a line has ended the game, unless `allow_lines`.
         """
         position = cls(rules, opening)
         blacks, whites = ([_point(rules, point) for point in points] for points in (black, white))
@@ -107,6 +108,10 @@ class Position:
         except ValueError as error:
             name = notation.point_name(rules, error.args[0])
             raise RuleError(f"setup: the chain at {name} has no liberty") from None
+        lines = [] if allow_lines else position.stones_in_lines()
+        if lines:
+            colour, name = COLOURS[position.board.flat[lines[0]]], position.action_name(lines[0])
+            raise RuleError(f"setup: {colour} has a line through {name}: the game is over")
         position._setup = position._core.copy()
         return position
 
@@ -269,6 +274,12 @@ class Position:
         if not 0 <= point < self.rules.points:
             raise ValueError(f"{point} is no point of this board: 0 to {self.rules.points - 1} are")
         return self._core.judge(point, _stone(colour))
+
+    def stones_in_lines(self) -> list[int]:
+        """The points of stones that stand in a line which wins or loses, ascending."""
+        board = self.board.ravel()
+        stones = np.flatnonzero(board).tolist()
+        return [point for point in stones if self._core.judge(point, int(board[point]))]
 
     def forbidden(self) -> dict[int, list[str]]:
         """Point -> kinds of foul that a stone of the colour to play would make there.

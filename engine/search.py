@@ -408,8 +408,12 @@ class SearchBatch:
             self._dress_root(index)
 
     def _dress_root(self, index: int) -> None:
-        """Once the root's priors are known: Dirichlet or Gumbel noise on them."""
+        """Once the root's priors are known."""
         self._core.settle_root(index)
+        self._prepare_root(index)
+
+    def _prepare_root(self, index: int) -> None:
+        """Dirichlet or Gumbel noise on the root's priors."""
         if self.config.kind == "gumbel":
             self._draw_gumbels(index)
         elif self._noise[index] and self.config.noise_fraction:
@@ -420,12 +424,13 @@ class SearchBatch:
 
     def _draw_gumbels(self, index: int) -> None:
         """Gumbel noise (zeros where no noise is asked for) and the actions that it makes best."""
-        actions, _, _, logits, *_ = self._core.root_edges(index)
+        actions, _, _, logits, proofs, *_ = self._core.root_edges(index)
         gumbels = np.zeros(len(actions), np.float32)
         if self._noise[index]:
             gumbels = self._rngs[index].gumbel(size=len(gumbels)).astype(np.float32)
         considered = min(self.config.gumbel_actions, len(gumbels))
-        best = np.argsort(-(gumbels + logits), kind="stable")[:considered]
+        lost = proofs == -1
+        best = np.lexsort((-(gumbels + logits), lost))[:considered]
         schedule = roots.halving_schedule(considered, self._core.budget(index))
         self._core.set_gumbel(index, actions, gumbels, actions[best], schedule)
 

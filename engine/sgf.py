@@ -49,6 +49,13 @@ FORMAT = 1
 #: GM: where stones without liberties leave the board, SGF's rule for Go moves (1) shows the right
 #: board; where they stay, that of Gomoku and Renju (4) does.
 GO, GOMOKU = 1, 4
+#: What other programs call games of gomoku in RU, where GM is 4.
+GOMOKU_NAMES = {
+    "freestyle": "gomoku",
+    "free": "gomoku",
+    "standard": "gomoku-standard",
+    "exact-five": "gomoku-standard",
+}
 
 #: Reasons of results that only players give, by the letter that RE has for them.
 _REASONS = {"R": "resign", "T": "time", "F": "forfeit"}
@@ -306,6 +313,8 @@ def _foreign_rules(
     words = text.split()
     named = "-".join(word for word in words if "=" not in word).lower()
     fields: dict[str, Any] = {}
+    if number_of(root, "GM", GO) == GOMOKU:
+        named = GOMOKU_NAMES.get(named, named)
     if named in PRESETS and game in (named, None):
         pairs = (word.partition("=") for word in words if "=" in word)
         fields = {name: _value(value) for name, _, value in pairs}

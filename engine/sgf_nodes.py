@@ -66,10 +66,10 @@ def start_of(position: Position) -> Position:
 
 def set_up(rules: RuleSet, opening: str, stones: Mapping[int, str], to_play: str) -> Position:
     """A position with these stones on it. Raises `RuleError`."""
-    points = {
-        colour: [point for point, stone in stones.items() if stone == colour] for colour in MOVES
-    }
-    return Position.from_setup(rules, **points, to_play=to_play, opening=opening)
+    black, white = (
+        [point for point, stone in stones.items() if stone == colour] for colour in COLOURS[1:]
+    )
+    return Position.from_setup(rules, black=black, white=white, to_play=to_play, opening=opening)
 
 
 def stones_properties(rules: RuleSet, stones: Mapping[int, str]) -> Node:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from bots.state import stones_in_lines
 from bots.web.messages import MOST_ACTIONS, Record, ResultSetup, SeatSetup, StonesSetup
 from engine import PRESETS, Position, RuleError, RuleSet
 from engine.openings import Phase
@@ -172,29 +171,20 @@ class Game:
 
 
 def first_position(record: Record) -> Position:
-    """The position before a record's first action. Raises `RuleError`.
-
-    As other front ends do, it refuses a set-up that holds the line of an ended game.
-    """
+    """The position before a record's first action. Raises `RuleError`."""
     fields = {name: value for name, value in record.rules.items() if name != "name"}
     if record.rules.get("name", record.game) != record.game:
         raise RuleError(f"rules.name: {record.rules['name']!r} is not the game {record.game!r}")
     rules = RuleSet.preset(record.game, **fields)
     if record.setup is None:
         return Position(rules, record.opening)
-    position = Position.from_setup(
+    return Position.from_setup(
         rules,
         black=record.setup.black,
         white=record.setup.white,
         to_play=record.setup.to_play,
         opening=record.opening,
     )
-    in_lines = stones_in_lines(position)
-    if in_lines:
-        colour = COLOURS[position.board.flat[in_lines[0]]]
-        name = position.action_name(in_lines[0])
-        raise RuleError(f"setup: {colour} has a line through {name}: the game is over")
-    return position
 
 
 def _stones(start: Position) -> StonesSetup | None:

@@ -244,6 +244,28 @@ def test_reading_waits_where_too_much_is_outstanding(monkeypatch: pytest.MonkeyP
     assert len(engine.end()) == 60
 
 
+@pytest.mark.parametrize(
+    ("name", "repeated", "error"),
+    [
+        (1, 1, "id: must be a string, not a number"),
+        (1.5, 1.5, "id: must be a string, not a number"),
+        (10**400, None, "id: must be a string, not a number"),
+        ([1], None, "id: must be a string, not a list"),
+        (None, None, "id: missing"),
+        ("", "", "id: must have 1 to 200 characters"),
+        ("x" * 300, "x" * 200, "id: must have 1 to 200 characters"),
+    ],
+)
+@pytest.mark.parametrize("rest", [{}, GAME, {"action": "query_version"}, {"game": "no such game"}])
+def test_an_id_that_is_none_is_what_is_complained_about(
+    name: object, repeated: object, error: str, rest: dict[str, Any]
+) -> None:
+    engine = Analysing(GAMES)
+    answer = engine.ask({"id": name, **rest})
+    assert answer == {"id": repeated, "line": 1, "error": error}
+    engine.end()
+
+
 @pytest.mark.parametrize("key", ["seconds", "report_every", "simulations", "priority"])
 def test_numbers_beyond_all_use_are_refused(key: str) -> None:
     """Python's whole numbers have no end, and its clock's do."""

@@ -331,6 +331,24 @@ def test_the_network_can_be_asked_about_a_win_by_threats() -> None:
     assert 0 < sum(evaluator.batches) < 5
 
 
+@pytest.mark.parametrize("white", [["a1", "i9"], ["a1", "i9", "a2"]])
+def test_priors_are_the_networks_where_moves_lose_to_threats(desk: Desk, white: list[str]) -> None:
+    """Also where all of them do: the other seat has an open four already."""
+    black = ["d5", "e5", "f5", "g5"][: len(white) + 1]
+    position = Position.from_setup(GOMOKU, black=black, white=white, to_play="white")
+    results = []
+    for threats in (0, 20_000, 20_000):
+        desk.ask(position, simulations=20, threats=threats)
+        results.append(desk.hear().result)
+    plain, *others = results
+    assert plain is not None
+    for result in others:
+        assert result is not None
+        assert (result.proofs == -1).sum() >= 70
+        assert result.priors.tolist() == plain.priors.tolist()
+        assert result.priors.sum() == pytest.approx(1)
+
+
 def test_what_loses_to_threats_is_not_searched() -> None:
     desk = Desk()
     open_three = {"black": ["d5", "e5", "f5"], "white": ["a1", "i9"], "to_play": "white"}

@@ -65,6 +65,23 @@ def test_byo_yomi_follows_the_main_time() -> None:
     assert (clock.left, clock.stones) == (30.0, 3)
 
 
+@pytest.mark.parametrize("left", [0.0, 1.0, 10.0])
+@pytest.mark.parametrize("stones", [1, 5])
+def test_byo_yomi_is_used_from_the_start(left: float, stones: int) -> None:
+    """The main time goes beside it, and is not kept for its own sake."""
+    clock, moves = Clock(left=left, period=2.0 * stones, period_stones=stones), 0
+    while moves < 30:
+        seconds = clock.seconds(40)
+        assert seconds is not None
+        assert 1.7 < seconds < 3
+        clock.spend(seconds)
+        assert clock.stones or clock.left
+        assert clock.left is not None
+        assert clock.left > 0
+        moves += 1
+        assert clock.stones or moves < left / 1.7 + 1, "the period has begun"
+
+
 def left_after(moves: int, clock: Clock, cost: float, points: int = 225) -> float:
     """What is left of a clock after so many moves, none of which takes less than `cost`.
 

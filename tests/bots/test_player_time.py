@@ -62,6 +62,26 @@ def test_no_game_is_lost_on_time_however_long(
     play_by_clocks(player(ENDLESS, network), network, clocks)
 
 
+@pytest.mark.parametrize(
+    ("left", "period", "stones"), [(1.0, 2.0, 1), (3.0, 5.0, 5), (0.0, 1.0, 1)]
+)
+def test_byo_yomi_is_thought_through(
+    left: float, period: float, stones: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = Costly(0.005, monkeypatch)
+    thinker = player(ENDLESS, network)
+    thinker.warm_up()
+    clock = Clock(left=left, period=period, period_stones=stones)
+    for _ in range(30):
+        began = network.now
+        thinker.think(thinker.limit_by(clock, began))
+        thinker.play(int(thinker.position.legal_actions()[0]))
+        assert network.now - began > 0.7 * period / stones
+        clock.spend(network.now - began)
+        assert clock.left is not None
+        assert clock.left > 0
+
+
 def test_the_network_is_not_asked_on_a_nearly_empty_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

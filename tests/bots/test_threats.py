@@ -10,9 +10,10 @@ from bots.gtp_analysis import report
 from bots.player import Limit, Player
 from bots.terminal import _judgement
 from bots.threats import LookOut
+from bots.tree import Trees
 from bots.yixin import DETAIL, LiveReport
 from engine import Position, RuleSet
-from engine.evaluators import UniformEvaluator
+from engine.evaluators import HashEvaluator, UniformEvaluator
 from engine.search import SearchConfig
 
 GOMOKU = RuleSet.preset("gomoku")
@@ -177,3 +178,23 @@ def test_a_small_tree_has_room_for_losses() -> None:
     search = SearchConfig(simulations=1 << 20)
     thinker = player(Position.from_setup(GOMOKU, **OPEN_THREE), search=search, memory=1 << 20)
     assert thinker.think().simulations > 0
+
+
+def test_gumbel_roots_consider_what_does_not_lose() -> None:
+    rules = RuleSet.preset("gomoku", size=9)
+    trees = Trees(
+        1,
+        SearchConfig(kind="gumbel", simulations=16, gumbel_actions=4, arena_nodes=1000),
+        height=9,
+        width=9,
+        cache_mib=0,
+    )
+    trees.start(0, Position(rules), seed=0)
+    trees.step(HashEvaluator())
+    kept = trees.result(0).actions[[3, 40, 77]].tolist()
+    lost = {int(a): None for a in trees.result(0).actions if a not in kept}
+    trees.give_up(0, lost)  # type: ignore[arg-type]
+    trees.run(HashEvaluator())
+    result = trees.result(0)
+    assert sorted(result.actions[result.visits > 0].tolist()) == kept
+    assert result.action in kept

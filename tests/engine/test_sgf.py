@@ -223,6 +223,26 @@ def test_a_foreign_game_of_gomoku() -> None:
     assert renju.position.rules == RuleSet.preset("renju", pass_after=8)
 
 
+@pytest.mark.parametrize(
+    ("text", "preset"),
+    [
+        ("Freestyle", "gomoku"),
+        ("Standard", "gomoku-standard"),
+        ("Renju", "renju"),
+        ("Caro", "caro"),
+        ("exact five", "gomoku-standard"),
+    ],
+)
+def test_names_that_other_programs_give_to_gomoku(text: str, preset: str) -> None:
+    assert read_one(f"(;GM[4]SZ[15]RU[{text}];B[hh])").position.rules == RuleSet.preset(preset)
+
+
+def test_other_names_of_rules_are_refused() -> None:
+    for root in ("GM[4]RU[Swap2]", "GM[1]RU[Freestyle]", "GM[1]RU[Standard]"):
+        with pytest.raises(SgfError, match="do not say which game this is"):
+            read_one(f"(;{root}SZ[15];B[hh])")
+
+
 def test_a_foreign_game_in_letters_and_numbers() -> None:
     game = read_one("(;GM[4]SZ[15]AB[a1][B15]AW[cc]PL[W];W[h8];B[o10];W[O1])")
     names = [game.position.action_name(action) for action in game.position.actions]

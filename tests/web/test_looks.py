@@ -52,6 +52,16 @@ def test_by_keyboard_alone(page: Page) -> None:
     page.wait(lambda: page.ply == 1)
 
 
+def test_the_keyboard_stays_after_a_decision(page: Page) -> None:
+    page.new_game("gomoku", "swap-2")
+    page.act("a1 b1 c1")
+    page.find("[data-choice='white']").send_keys(Keys.ENTER)
+    page.wait(lambda: page.ply == 4)
+    page.wait(lambda: "cell" in page.script("return document.activeElement.classList.value"))
+    page.press(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ENTER)
+    page.wait(lambda: len(page.stones) == 4)
+
+
 def test_the_dark_teal_theme(page: Page) -> None:
     page.new_game("irensei")
     page.act("j10 k11")
@@ -174,6 +184,17 @@ def test_on_a_phone(page: Page) -> None:
         for button in page.all(".bar button, .controls button"):
             assert button.rect["width"] >= 24
             assert button.rect["height"] >= 36
+
+
+@pytest.mark.parametrize("size", [(320, 568), (360, 640), (568, 320)])
+def test_a_stone_can_be_confirmed_without_scrolling(page: Page, size: tuple[int, int]) -> None:
+    with phone(page, *size):
+        page.new_game("gomoku", "swap-2")
+        page.script("window.scrollTo(0, 0)")
+        page.click_point("a15")
+        page.wait(lambda: page.text("confirmed") == "Play a15")
+        box = "const box = document.getElementById('confirmed').getBoundingClientRect();"
+        assert page.script(box + "return box.top >= 0 && box.bottom <= window.innerHeight")
 
 
 @pytest.mark.parametrize("size", [(320, 568), (568, 320)])

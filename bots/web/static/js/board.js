@@ -368,6 +368,11 @@ export class Board {
     this.hover(null);
   }
 
+  /** The keyboard's point gets the keyboard. */
+  focus() {
+    this.#cells[this.#focus].focus({ preventScroll: true });
+  }
+
   #focusOn(point, move = true) {
     this.#cells[this.#focus].setAttribute("tabindex", -1);
     this.#focus = point;

@@ -217,7 +217,10 @@ function showChoices() {
   const buttons = view.options.map(({ name, label }) =>
     make("button", { type: "button", class: name === "pass" && view.phase === "play" ? "" : "decision",
       "data-choice": name, disabled: !myTurn(), onclick: () => play(name) }, label));
+  const held = find("choices").contains(document.activeElement);
   find("choices").replaceChildren(...buttons);
+  // The button that was pressed is gone: the keyboard goes to the next decision, or to the board.
+  if (held) (find("choices").querySelector("button:enabled") ?? board).focus();
   const end = view.record.actions?.length ?? 0;
   const enabled = {
     first: view.ply > 0, back: view.ply > 0, forward: view.ply < end, last: view.ply < end,
@@ -230,7 +233,9 @@ function showChoices() {
 }
 
 function showConfirm() {
+  const held = document.activeElement === find("confirmed");
   find("confirm").hidden = proposed === null;
+  if (held && proposed === null) board.focus();
   if (proposed !== null) find("confirmed").textContent = `Play ${board.name(proposed)}`;
 }
 
