@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -76,17 +76,6 @@ class Program:
         self.process.communicate()
 
 
-@contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes that want a core each."""
-    running = [Program("-c", BUSY) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for program in running:
-            program.close()
-
-
 def make_bot(folder: Path) -> Path:
     """A bot with weights that mean nothing: its moves cost what any network's cost."""
     meta = CheckpointMeta(network=PRESETS[NETWORK], games=[GameEntry(rules=RULES)], version=1)
@@ -133,23 +122,16 @@ def waits(waiter: Program, seconds: float, count: int) -> list[float]:
 def measure(limits: Sequence[float], count: int, processes: int) -> list[Row]:
     """The table's rows: `count` moves at each limit beside so many busy processes."""
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        bot = Program(
-            "-m",
-            "scripts.play",
-            str(make_bot(Path(folder))),
-            "--protocol",
-            "gomocup",
-            "--simulations",
-            "unlimited",
-        )
-        waiter = Program("-c", WAITER.format(safety=SAFETY))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        command = f"-m scripts.play {make_bot(folder)} --protocol gomocup --simulations unlimited"
+        bot = stack.enter_context(closing(Program(*command.split())))
+        waiter = stack.enter_context(closing(Program("-c", WAITER.format(safety=SAFETY))))
         moves(bot, 1.0, 2)
-        with busy(processes):
-            for limit in limits:
-                rows += _rows(f"{limit:g} s", moves(bot, limit, count), waits(waiter, limit, count))
-        for program in (bot, waiter):
-            program.close()
+        for _ in range(processes):
+            stack.enter_context(closing(Program("-c", BUSY)))
+        for limit in limits:
+            rows += _rows(f"{limit:g} s", moves(bot, limit, count), waits(waiter, limit, count))
     return rows
 
 

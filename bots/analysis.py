@@ -234,4 +234,6 @@ def _repeated(name: object) -> str | int | float | None:
     """What an error repeats of an id, which may be the error itself."""
     if isinstance(name, str):
         return name[:LONGEST_ID]
-    return name if isinstance(name, int | float) and abs(name) < _LONG_NUMBER else None
+    if isinstance(name, bool) or not isinstance(name, int | float):
+        return None
+    return name if abs(name) < _LONG_NUMBER else None

@@ -339,11 +339,8 @@ class GomocupSession:
         limit = player.limit_by(clock, self._arrived, nodes if nodes > 0 else None)
         if self._is_hurried():
             return dataclasses.replace(limit, until=now)
-        if limit.until is not None and self._info.show_detail & DETAIL:
-            limit = dataclasses.replace(limit, until=limit.until - READING)
-        if limit.until is None or to_come == 1:
-            return limit
-        return dataclasses.replace(limit, until=now + (limit.until - now) / to_come)
+        kept = READING if self._info.show_detail & DETAIL else 0.0
+        return limit.shared(now, to_come, kept)
 
     def _is_hurried(self) -> bool:
         """Whether nothing may be searched any more because `END` waits."""

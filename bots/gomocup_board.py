@@ -78,21 +78,15 @@ def _replay(game: Game, points: Sequence[int], name: Callable[[int], str]) -> Po
 def _set_up(
     game: Game, blacks: list[int], whites: list[int], name: Callable[[int], str]
 ) -> Position:
-    to_play = "black" if len(blacks) == len(whites) else "white"
+    board = np.zeros(game[0].points, np.int8)
+    board[blacks], board[whites] = 1, 2
     try:
-        position = Position.from_setup(
-            game[0],
-            black=blacks,
-            white=whites,
-            to_play=to_play,
-            opening=game[1],
-            allow_lines=True,
-        )
+        position = set_up(game, board, "black" if len(blacks) == len(whites) else "white")
     except RuleError as error:
         raise BoardError(str(error)) from error
-    for point in position.stones_in_lines():
-        colour = "black" if point in blacks else "white"
-        raise BoardError(f"the game is over: {colour} has a line through {name(point)}")
+    if lines := position.stones_in_lines():
+        colour = "black" if lines[0] in blacks else "white"
+        raise BoardError(f"the game is over: {colour} has a line through {name(lines[0])}")
     return position
 
 

@@ -31,7 +31,10 @@ def is_heeded(text: str) -> bool:
 
 
 class Waiting:
-    """The lines that wait during one search. They stay, and are answered in their turn."""
+    """The lines that wait during one search. They stay, and are answered in their turn.
+
+    They are seen between evaluations: one that goes on is waited for as long as was said before.
+    """
 
     def __init__(
         self, lines: Lines, info: Info, clock: Clock, limit: Callable[[Clock], Limit]

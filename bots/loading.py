@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bots.analyst import SLOTS, Analyst
+from bots.patience import PatientEvaluator
 from bots.player import Player
 from bots.repertoire import Game
 from engine import Position, RuleSet
@@ -29,9 +30,9 @@ class Bot:
     """Loads the network for batches of up to so many positions; called when it is needed."""
 
     @functools.cached_property
-    def evaluator(self) -> Evaluator:
-        """The network of one game's search. Raises `BotError` where it cannot be loaded."""
-        return self.load(self.search.leaves_per_step)
+    def evaluator(self) -> PatientEvaluator:
+        """The network of its players. Raises `BotError` where it cannot be loaded."""
+        return PatientEvaluator(self.load(self.search.leaves_per_step))
 
     def player(self, rules: RuleSet, opening: str, **options: Any) -> Player:
         """A player at the start of this game, on a canvas of the board's own size.

@@ -14,9 +14,10 @@ from engine.features import PLANES
 
 #: Where a move is due within so many of the slowest recent evaluations, the next one may be late.
 NEAR = 20
-#: How late a waiting thread may wake on a loaded machine, in seconds; what is seen takes its place.
-WAKING = 0.03
-#: Where it has woken earlier, so much of what was expected is expected still.
+#: How late a waiting thread is thought to wake, in seconds: at first, at least, and at most. On a
+#: loaded machine it does so by tens of milliseconds.
+WAKING, LEAST_WAKING, MOST_WAKING = 0.03, 0.01, 0.1
+#: So much of that is expected of the next move still, unless it is later again.
 _KEPT = 0.95
 
 #: Stones count as neighbours up to so many lines away.
@@ -47,26 +48,30 @@ class PatientEvaluator:
     """Asks a network in a thread when time is short, and answers without it when time is up.
 
     An evaluation cannot be interrupted: on a loaded machine one of 10 milliseconds may take 100.
-    Who waits wakes late there too, so time is up as much earlier as that took lately.
+    Who waits wakes late there too, so time is up as much earlier as that took lately. All players
+    of a network share one of these, since it is asked one thing at a time.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self._due: float | None = None
-        self._near = 0.0
+        #: When an answer is waited for no longer, and how near that may be where nothing is late.
+        self._end, self._near = math.inf, 0.0
         self._waking = WAKING
-        # One thread: an evaluator is asked one thing at a time.
         self._thread: ThreadPoolExecutor | None = None
         self._asked: Future[tuple[Floats, Floats]] | None = None
         #: Whether an answer was not the network's since `wait_until`.
         self.is_late = False
 
-    def wait_until(self, due: float | None, slowest: float) -> None:
-        """Wait for answers until then (`time.monotonic()`); None: as long as they take.
+    def wait_until(self, due: float | None, slowest: float = 0.0) -> None:
+        """Answer until then (`time.monotonic()`); None: whenever the network does.
 
         `slowest` is what an evaluation took lately at most, in seconds.
         """
-        self._due, self._near, self.is_late = due, NEAR * slowest, False
+        self._end, self._near, self.is_late = math.inf, NEAR * slowest, False
+        if due is not None:
+            self._waking = max(LEAST_WAKING, _KEPT * self._waking)
+            # However late one wakes, the network gets half of the time.
+            self._end = due - min(self._waking, max(0.0, due - time.monotonic()) / 2)
 
     def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """The network's answer, or `NeighbourEvaluator`'s where that would come too late."""
@@ -84,19 +89,17 @@ class PatientEvaluator:
         return NeighbourEvaluator().evaluate(planes, globals_, keys)
 
     def _left(self) -> float:
-        if self._due is None:
-            return math.inf
-        return max(0.0, self._due - self._waking - time.monotonic())
+        return max(0.0, self._end - time.monotonic())
 
     def _is_free(self) -> bool:
         """Whether the network has answered what it was asked last, by the time a move is due."""
         if self._asked is None:
             return True
-        left, began = self._left(), time.monotonic()
+        left = self._left()
         if wait([self._asked], None if math.isinf(left) else left).done:
             self._asked = None
             return True
         if left > 0:
-            late = time.monotonic() - began - left
-            self._waking = max(late, _KEPT * self._waking)
+            late = time.monotonic() - self._end
+            self._waking = max(self._waking, min(late, MOST_WAKING))
         return False

@@ -59,6 +59,14 @@ class Limit:
     #: Whether the network takes too long to be asked even once.
     blind: bool = False
 
+    def shared(self, now: float, searches: int, kept: float = 0.0) -> Limit:
+        """The first of so many searches within this limit, of which `kept` seconds are not used."""
+
+        def share(end: float | None) -> float | None:
+            return None if end is None else now + max(0.0, end - kept - now) / searches
+
+        return dataclasses.replace(self, until=share(self.until), due=share(self.due))
+
 
 class Player:
     """Follows a game and says what it would play, for whichever seat is to act.
@@ -95,7 +103,9 @@ class Player:
         `check_options` refuses.
         """
         check_options(temperature=temperature, seed=seed, resign=resign)
-        self._evaluator = PatientEvaluator(evaluator)
+        self._evaluator = (
+            evaluator if isinstance(evaluator, PatientEvaluator) else PatientEvaluator(evaluator)
+        )
         self._repeatable = repeatable
         self._config = config
         self._canvas = (height, width)
@@ -214,8 +224,7 @@ class Player:
         if until is None:
             return Limit(simulations=budget)
         blind = clock.is_nearly_empty(longest, self._cost)
-        patience = clock.patience
-        due = None if patience is None else max(until, began + patience)
+        due = None if clock.patience is None else began + clock.patience
         return Limit(simulations=budget, until=until, due=due, blind=blind)
 
     def think(self, limit: Limit | None = None, watch: Watch | None = None) -> SearchResult:
@@ -287,10 +296,13 @@ class Player:
         self._follow(budget)
         self._tree.give_up(0, self._look_out.found.losses)
         stop = _Stop(self, limit, watch, budget if settle else None)
-        self._tree.grow(evaluator, budget, stop)
+        try:
+            self._tree.grow(evaluator, budget, stop)
+        finally:
+            self._is_blind |= limit.blind or self._evaluator.is_late
+            self._evaluator.wait_until(None)
         if not limit.blind:
             self._step, self._cost = stop.step, stop.cost
-        self._is_blind |= limit.blind or self._evaluator.is_late
         return self._tree.result(0)
 
     def _follow(self, budget: int) -> None:
@@ -368,6 +380,7 @@ class _Stop:
     ) -> None:
         """`settle`: the search's budget, where it ends once its best action cannot change."""
         self._tree, self._limit, self._watch, self._settle = player._tree, limit, watch, settle
+        self._evaluator = player._evaluator
         self.step, self.cost = player._step, player._cost
         self._began = self._last = time.monotonic()
         self._first = self._looked = self._tree.simulations(0)
@@ -378,6 +391,8 @@ class _Stop:
         # The slowest recent step is what the next one may take; twice that, on a loaded machine.
         took, self._last = now - self._last, now
         self.step = max(took, _DECAY * self.step)
+        if self._evaluator.is_late:
+            return True
         # Much less than the mean is a step that did not ask the network.
         if took > _FOLLOW * self.cost:
             self.cost += _FOLLOW * (took - self.cost) if self.cost else took

@@ -39,7 +39,10 @@ class Trees(SearchBatch):
         return self._losses[index]
 
     def give_up(self, index: int, losses: Mapping[int, Win]) -> None:
-        """Search none of these actions of the root, until the root is another one."""
+        """Search none of these actions of the root, until the root is another one.
+
+        Of trees without noise, which a root gets once.
+        """
         self._losses[index] = losses
         if self._core.root_is_expanded(index):
             self._prepare_root(index)

@@ -92,7 +92,8 @@ class Position:
 
         Raises `RuleError` for stones that cannot stand so: off the board, twice on a point, or
         a chain without liberties where the rules capture, unless the last switch has left it on a
-        full board; and where a line has ended the game, unless `allow_lines`.
+        full board; and where a line stands, which has ended the game, unless `allow_lines`. (Only
+        where overlines are nothing and stones are captured may a game go on with a line.)
         """
         position = cls(rules, opening)
         blacks, whites = ([_point(rules, point) for point in points] for points in (black, white))

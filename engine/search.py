@@ -428,8 +428,8 @@ class SearchBatch:
         gumbels = np.zeros(len(actions), np.float32)
         if self._noise[index]:
             gumbels = self._rngs[index].gumbel(size=len(gumbels)).astype(np.float32)
-        considered = min(self.config.gumbel_actions, len(gumbels))
         lost = proofs == -1
+        considered = min(self.config.gumbel_actions, max(1, int(np.count_nonzero(~lost))))
         best = np.lexsort((-(gumbels + logits), lost))[:considered]
         schedule = roots.halving_schedule(considered, self._core.budget(index))
         self._core.set_gumbel(index, actions, gumbels, actions[best], schedule)

@@ -39,14 +39,13 @@ class Muon(torch.optim.AdamW):
         for group in self.param_groups:
             if group["orthogonal"]:
                 weights = [weight for weight in group["params"] if weight.grad is not None]
-                shapes = dict.fromkeys(weight.shape for weight in weights)
-                for shape in shapes:
+                for shape in dict.fromkeys(weight.shape for weight in weights):
                     self._move([w for w in weights if w.shape == shape], group)
         super().step(closure)
 
     def _move(self, weights: list[Tensor], group: dict[str, Any]) -> None:
         """Move weights of one shape together: most are small, and each call costs."""
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        gradients: list[Any] = [weight.grad for weight in weights]
         momenta = [self._momentum(weight) for weight in weights]
         torch._foreach_mul_(momenta, self.momentum)
         torch._foreach_add_(momenta, gradients)

@@ -1,5 +1,6 @@
 """How programs at the end of a pipe, or before a person, end: without a traceback."""
 
+import errno
 import io
 import os
 import sys
@@ -10,6 +11,9 @@ from collections.abc import Callable
 #: Seconds after which a process that was told to end waits no more for a reader of its answers
 #: (managers kill programs after one), and how long a reader takes that reads.
 LAST, SLOW = 0.5, 0.1
+
+#: What it is called when output, which has no name, cannot be written.
+UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Answers(io.BufferedWriter):
@@ -46,7 +50,9 @@ def run_quietly(work: Callable[[], None]) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        if not isinstance(error, BrokenPipeError):
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
+        if error.errno != errno.EPIPE:
             print(f"cannot go on: {error.strerror}", file=sys.stderr)
         # Python flushes once more at its end, and would complain then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -250,6 +250,7 @@ def test_reading_waits_where_too_much_is_outstanding(monkeypatch: pytest.MonkeyP
         (1, 1, "id: must be a string, not a number"),
         (1.5, 1.5, "id: must be a string, not a number"),
         (10**400, None, "id: must be a string, not a number"),
+        (True, None, "id: must be a string, not a boolean"),
         ([1], None, "id: must be a string, not a list"),
         (None, None, "id: missing"),
         ("", "", "id: must have 1 to 200 characters"),

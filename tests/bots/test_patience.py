@@ -1,5 +1,6 @@
 """Moves that do not wait for the network when they are due."""
 
+import dataclasses
 import threading
 import time
 from collections.abc import Iterator
@@ -9,10 +10,16 @@ import numpy as np
 import pytest
 
 from bots.clock import SAFETY, Clock
-from bots.patience import NEAR, NeighbourEvaluator, PatientEvaluator
+from bots.patience import (
+    LEAST_WAKING,
+    MOST_WAKING,
+    NEAR,
+    NeighbourEvaluator,
+    PatientEvaluator,
+)
 from bots.player import UNLIMITED, Limit, Player
 from engine import OPTIONS, Position, RuleSet
-from engine.evaluators import HashEvaluator
+from engine.evaluators import Evaluator, HashEvaluator
 from engine.features import features
 from engine.search import SearchConfig
 
@@ -27,11 +34,15 @@ class Stuck(HashEvaluator):
         super().__init__()
         self.gate, self.calls, self.threads = threading.Event(), 0, set[int]()
         self.gate.set()
+        self.inside = self.together = 0
 
     def evaluate(self, *batch: Any) -> Any:
         self.calls += 1
         self.threads.add(threading.get_ident())
+        self.inside += 1
+        self.together = max(self.together, self.inside)
         assert self.gate.wait(PATIENCE), "a move waited for the network"
+        self.inside -= 1
         return super().evaluate(*batch)
 
 
@@ -47,7 +58,7 @@ def batch(position: Position) -> tuple[Any, Any, Any]:
     return planes[None], globals_[None], np.zeros(1, np.uint64)
 
 
-def player(network: Stuck) -> Player:
+def player(network: Evaluator) -> Player:
     config = SearchConfig(simulations=UNLIMITED, arena_nodes=1 << 14)
     thinker = Player(network, config, Position(RuleSet.preset("gomoku")), height=15, width=15)
     thinker.warm_up()
@@ -71,12 +82,57 @@ def test_a_move_is_played_though_the_network_does_not_answer(network: Stuck) -> 
     assert not thinker._is_blind
 
 
-def test_a_known_root_is_played_from_what_is_known(network: Stuck) -> None:
+def test_a_search_ends_with_the_first_answer_that_is_late(network: Stuck) -> None:
     thinker = player(network)
-    best = thinker.think(Limit(simulations=300)).action
-    network.gate.clear()
+    thinker._step = 1e-4
+    limit = dataclasses.replace(
+        thinker.limit_by(Clock(move=0.5), time.monotonic()), until=time.monotonic() + PATIENCE
+    )
+    calls = network.calls + 50
+
+    def watch() -> bool:
+        if network.calls >= calls:
+            network.gate.clear()
+            thinker._evaluator._near = 1.0
+        return False
+
+    result = thinker.think(limit, watch)
+    assert 50 <= result.simulations < 500, "no answers of its own fill the tree"
+    assert thinker._is_blind
+
+
+def test_a_glance_waits_for_the_network_after_a_move_in_time(network: Stuck) -> None:
+    thinker = player(network)
+    seen = thinker.glance().priors.tolist()
     thinker._step = 1.0
-    assert thinker.choose(thinker.limit_by(Clock(move=0.3), time.monotonic())) == best
+    network.gate.clear()
+    thinker.choose(thinker.limit_by(Clock(move=0.1), time.monotonic()))
+    threading.Timer(0.05, network.gate.set).start()
+    assert thinker.glance().priors.tolist() == seen
+
+
+def test_players_of_one_network_take_turns(network: Stuck) -> None:
+    """Its memory is one: an answer that one player does not wait for is not over for the others."""
+    shared = PatientEvaluator(network)
+    first, second = (player(shared) for _ in range(2))
+    network.gate.clear()
+    first._step = 1.0
+    first.choose(first.limit_by(Clock(move=0.1), time.monotonic()))
+    threading.Timer(0.05, network.gate.set).start()
+    second.think(Limit(simulations=3))
+    assert network.together == 1
+
+
+def test_expecting_to_wake_late_leaves_half_of_the_time() -> None:
+    patient = PatientEvaluator(HashEvaluator())
+    for allowed in (0.02, 0.05, 1.0):
+        now = time.monotonic()
+        patient._waking = MOST_WAKING
+        patient.wait_until(now + allowed)
+        assert allowed / 2.1 <= patient._end - now <= allowed
+    for _ in range(100):
+        patient.wait_until(time.monotonic() + 0.01)
+    assert patient._waking == LEAST_WAKING, "what was seen once is not expected for ever"
 
 
 def test_the_network_is_asked_by_one_thread_while_there_is_time(network: Stuck) -> None:
@@ -101,11 +157,11 @@ def test_one_question_at_a_time(network: Stuck) -> None:
         patient.wait_until(time.monotonic(), 1.0)
         patient.evaluate(*asked)
         assert patient.is_late
-    assert network.calls <= 1
     network.gate.set()
     patient.wait_until(None, 1.0)
     patient.evaluate(*asked)
     assert not patient.is_late
+    assert network.calls == 2
 
 
 def test_what_goes_wrong_in_the_thread_is_told() -> None:

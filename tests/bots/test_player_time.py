@@ -1,10 +1,13 @@
 """A player and its clock, which only evaluations move."""
 
 import time
+from concurrent.futures import Future, wait
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bots import patience
 from bots.clock import SAFETY, Clock
 from bots.player import UNLIMITED, Limit, Player
 from bots.threats import LEAST, SHARE, LookOut
@@ -23,6 +26,16 @@ class Costly(HashEvaluator):
         super().__init__()
         self.seconds, self.now, self.calls = seconds, 100.0, 0
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(patience, "wait", self.wait)
+
+    def wait(self, asked: list[Future[Any]], timeout: float | None) -> Any:
+        """Waits for the answer, and goes by this clock for whether it came in time."""
+        until = None if timeout is None else self.now + timeout
+        done, _ = wait(asked)
+        if until is None or self.now <= until:
+            return SimpleNamespace(done=done)
+        self.now = until
+        return SimpleNamespace(done=set())
 
     def evaluate(self, *batch: Any) -> Any:
         self.calls += 1

@@ -197,4 +197,6 @@ def test_gumbel_roots_consider_what_does_not_lose() -> None:
     trees.run(HashEvaluator())
     result = trees.result(0)
     assert sorted(result.actions[result.visits > 0].tolist()) == kept
+    assert result.visits.sum() == 16
+    assert result.visits[result.visits > 0].min() <= 3 < 6 <= result.visits.max(), "halved"
     assert result.action in kept

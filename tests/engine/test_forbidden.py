@@ -38,7 +38,7 @@ def board(width: int, height: int) -> RuleSet:
 def core_of(
     rules: RuleSet, black: Iterable[int | str], white: Iterable[int | str] = ()
 ) -> PositionCore:
-    return Position.from_setup(rules, black=black, white=white)._core
+    return Position.from_setup(rules, black=black, white=white, allow_lines=True)._core
 
 
 def core_of_record(record: Record) -> PositionCore:

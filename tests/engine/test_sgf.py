@@ -262,6 +262,17 @@ def test_a_foreign_game_in_letters_and_numbers() -> None:
             from_sgf(text)
 
 
+FIVE = {"black": ["a1", "b1", "c1", "d1", "e1"], "white": ["a9", "b8", "c9", "d8"]}
+
+
+def test_a_set_up_with_a_line_is_written_as_it_is_and_not_read() -> None:
+    rules = RuleSet.preset("gomoku", size=9)
+    text = to_sgf(Position.from_setup(rules, **FIVE, to_play="white", allow_lines=True))  # type: ignore[arg-type]
+    for each in (text, without_property(text)):
+        with pytest.raises(SgfError, match="black has a line through a1: the game is over"):
+            read_one(each, game="gomoku")
+
+
 def test_a_foreign_game_with_captures_passes_and_a_set_up() -> None:
     text = """(;GM[1]FF[4]SZ[9:7]RU[Irensei line_length=5 gutter=1];AB[aa:ba][ac]AW[ab]AE[ii]
     ;W[ca];B[bb];W[];B[tt])"""

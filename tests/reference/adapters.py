@@ -115,7 +115,9 @@ class EngineGame(Game):
     @classmethod
     def set_up(cls, rules: Rules, black: Sequence[str], white: Sequence[str], to_play: str) -> Self:
         return cls._of(
-            Position.from_setup(engine_rules(rules), black=black, white=white, to_play=to_play)
+            Position.from_setup(
+                engine_rules(rules), black=black, white=white, to_play=to_play, allow_lines=True
+            )
         )
 
     def play(self, action: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -288,6 +289,31 @@ def test_a_game_record_is_a_request() -> None:
 )  # fmt: skip
 def test_an_impossible_request_is_refused_with_its_place(request_: object, message: str) -> None:
     assert message in refusal(request_)
+
+
+@pytest.mark.parametrize(
+    ("game", "rules", "black", "white"),
+    [
+        ("gomoku", {"size": 9}, "a1 b1 c1 d1 e1", "a9 b8 c9 d8"),
+        ("gomoku", {"size": 9}, "a9 b8 c9 d8 e9", "a1 a2 a3 a4 a5"),
+        ("connect-go", {"size": 9}, "a1 b2 c3 d4 e5", "a9 b8 c9 d8"),
+        ("irensei", {"size": 9, "line_length": 4, "gutter": 1}, "b2 c2 d2 e2", "a9 b8 c9"),
+    ],
+)
+def test_a_setup_with_a_line_is_refused(
+    game: str, rules: dict[str, Any], black: str, white: str
+) -> None:
+    request = {
+        "game": game,
+        "rules": rules,
+        "setup": {"black": black.split(), "white": white.split(), "to_play": "white"},
+    }
+    assert re.fullmatch(
+        r"setup: (black|white) has a line through [a-e][1-5]: the game is over", refusal(request)
+    )
+    shorter = {"black": black.split()[:-2], "white": white.split()[:-1]}
+    (answer,) = serve(json.dumps({**request, "setup": shorter}).encode() + b"\n")
+    assert answer["error"] is None
 
 
 def test_a_full_board_of_switched_stones_can_be_set_up() -> None:

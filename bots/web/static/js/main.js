@@ -217,10 +217,11 @@ function showChoices() {
   const buttons = view.options.map(({ name, label }) =>
     make("button", { type: "button", class: name === "pass" && view.phase === "play" ? "" : "decision",
       "data-choice": name, disabled: !myTurn(), onclick: () => play(name) }, label));
-  const held = find("choices").contains(document.activeElement);
+  const focused = document.activeElement;
+  const held = find("choices").contains(focused) ? focused.dataset.choice : null;
   find("choices").replaceChildren(...buttons);
-  // The button that was pressed is gone: the keyboard goes to the next decision, or to the board.
-  if (held) (find("choices").querySelector("button:enabled") ?? board).focus();
+  // Where the button that was pressed is gone, the keyboard goes to the board.
+  if (held) (buttons.find((it) => it.dataset.choice === held && !it.disabled) ?? board).focus();
   const end = view.record.actions?.length ?? 0;
   const enabled = {
     first: view.ply > 0, back: view.ply > 0, forward: view.ply < end, last: view.ply < end,
