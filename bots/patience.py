@@ -16,9 +16,11 @@ from engine.features import PLANES
 NEAR = 20
 #: How late a waiting thread is thought to wake, in seconds: at first, at least, and at most. On a
 #: loaded machine it does so by tens of milliseconds.
-WAKING, LEAST_WAKING, MOST_WAKING = 0.03, 0.01, 0.1
+WAKING, LEAST_WAKING, MOST_WAKING = 0.03, 0.02, 0.1
+#: Of a short time no more than this share is kept for it: the rest is the network's.
+MOST_OF_IT = 0.7
 #: So much of that is expected of the next move still, unless it is later again.
-_KEPT = 0.95
+_KEPT = 0.98
 
 #: Stones count as neighbours up to so many lines away.
 _REACH = 2
@@ -70,8 +72,8 @@ class PatientEvaluator:
         self._end, self._near, self.is_late = math.inf, NEAR * slowest, False
         if due is not None:
             self._waking = max(LEAST_WAKING, _KEPT * self._waking)
-            # However late one wakes, the network gets half of the time.
-            self._end = due - min(self._waking, max(0.0, due - time.monotonic()) / 2)
+            left = max(0.0, due - time.monotonic())
+            self._end = due - min(self._waking, MOST_OF_IT * left)
 
     def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """The network's answer, or `NeighbourEvaluator`'s where that would come too late."""

@@ -411,7 +411,7 @@ def test_any_line_length_on_the_largest_board(line: int) -> None:
 def test_a_set_up_with_a_line_is_left_alone() -> None:
     """White's b3 in the gutter would win by the line that stands there."""
     rules = RuleSet.preset("irensei", size=9, line_length=4, gutter=2, overline="symmetric-win")
-    black, white = "d7 e7 g3".split(), "c3 d3 e3 f3".split()
+    black, white = ["d7", "e7", "g3"], ["c3", "d3", "e3", "f3"]
     position = Position.from_setup(rules, black=black, white=white, allow_lines=True)
     assert position.outcome is None
     assert find_win(position) is None
