@@ -90,8 +90,8 @@ def parse_request(request: Mapping[str, Any], repertoire: Repertoire) -> Asked |
         id=name,
         positions=positions,
         simulations=_whole(request, "simulations", 1),
-        seconds=_number(request, "seconds", 0.0),
-        report_every=_number(request, "report_every", 0.001),
+        seconds=number(request, "seconds", 0.0, _MOST),
+        report_every=number(request, "report_every", 0.001, _MOST),
         priority=_whole(request, "priority", -_MOST) or 0,
         moves=_whole(request, "moves", 0),
         threat_nodes=_threat_nodes(request, want),
@@ -187,19 +187,5 @@ def _threat_nodes(request: Mapping[str, Any], want: Collection[str]) -> int:
 
 
 def _whole(request: Mapping[str, Any], key: str, least: float, most: float = _MOST) -> int | None:
-    value = _number(request, key, least, most, whole=True)
+    value = number(request, key, least, most, whole=True)
     return None if value is None else int(value)
-
-
-def _number(
-    request: Mapping[str, Any],
-    key: str,
-    least: float,
-    most: float = _MOST,
-    *,
-    whole: bool = False,
-) -> float | None:
-    value = number(request, key, least, whole=whole)
-    if value is not None and value > most:
-        raise RequestError(f"{key}: must be a number of at most {most:g}, not {value}")
-    return value

@@ -78,10 +78,12 @@ def _replay(game: Game, points: Sequence[int], name: Callable[[int], str]) -> Po
 def _set_up(
     game: Game, blacks: list[int], whites: list[int], name: Callable[[int], str]
 ) -> Position:
-    board = np.zeros(game[0].points, np.int8)
-    board[blacks], board[whites] = 1, 2
+    rules, opening = game
+    to_play = "black" if len(blacks) == len(whites) else "white"
     try:
-        position = set_up(game, board, "black" if len(blacks) == len(whites) else "white")
+        position = Position.from_setup(
+            rules, black=blacks, white=whites, to_play=to_play, opening=opening, allow_lines=True
+        )
     except RuleError as error:
         raise BoardError(str(error)) from error
     if lines := position.stones_in_lines():

@@ -224,7 +224,8 @@ class Player:
         if until is None:
             return Limit(simulations=budget)
         blind = clock.is_nearly_empty(longest, self._cost)
-        due = None if clock.patience is None else began + clock.patience
+        patience = clock.patience
+        due = None if patience is None else began + patience
         return Limit(simulations=budget, until=until, due=due, blind=blind)
 
     def think(self, limit: Limit | None = None, watch: Watch | None = None) -> SearchResult:
@@ -284,7 +285,7 @@ class Player:
             raise ValueError("the game is over")
         budget = self._budget(limit)
         threats = self._threats if self._level is None else 0
-        # The network is asked once in any case.
+        # What asking the network once takes is kept for that.
         self._look_out.look(self._position, threats, limit.until, kept=self._step)
         self._won = self._look_out.result()
         if self._won is not None:
@@ -391,6 +392,7 @@ class _Stop:
         # The slowest recent step is what the next one may take; twice that, on a loaded machine.
         took, self._last = now - self._last, now
         self.step = max(took, _DECAY * self.step)
+        # What follows would be grown without the network.
         if self._evaluator.is_late:
             return True
         # Much less than the mean is a step that did not ask the network.

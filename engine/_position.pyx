@@ -29,10 +29,9 @@ from engine._types cimport (
     colours_of, heads_of, liberties_of, mix, sizes_of,
 )
 
-from engine.rules import OPTIONS
 from engine.openings import ACTORS, EFFECTS, MOST_OFFERS
 from engine.rules import FORBIDDEN as FORBIDDEN_KINDS
-from engine.rules import REASONS, RuleError
+from engine.rules import OPTIONS, REASONS, RuleError
 
 #: Verdicts by number; None: the action is legal.
 VERDICTS = (

@@ -82,9 +82,9 @@ def string(
 
 
 def number(
-    request: Mapping[str, Any], key: str, least: float, *, whole: bool = False
+    request: Mapping[str, Any], key: str, least: float, most: float, *, whole: bool = False
 ) -> float | None:
-    """A finite number of at least `least`; None where the key is absent or null."""
+    """A number from `least` to `most`; None where the key is absent or null."""
     value = request.get(key)
     if value is None:
         return None
@@ -94,6 +94,8 @@ def number(
         raise RequestError(f"{key}: must be {what}, not {given}")
     if not least <= value < math.inf:
         raise RequestError(f"{key}: must be a number of at least {least:g}, not {value}")
+    if value > most:
+        raise RequestError(f"{key}: must be a number of at most {most:g}, not {value}")
     return value
 
 

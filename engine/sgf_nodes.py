@@ -60,31 +60,24 @@ def start_of(position: Position) -> Position:
     if position.setup is None:
         return Position(position.rules, position.opening)
     board, to_play = position.setup
-    stones = {point: COLOURS[stone] for point, stone in enumerate(board.flat)}
+    black, white = ([p for p, each in enumerate(board.flat) if each == stone] for stone in (1, 2))
     # As it was made, which may have been with lines.
-    return set_up(position.rules, position.opening, stones, to_play, allow_lines=True)
-
-
-def set_up(
-    rules: RuleSet,
-    opening: str,
-    stones: Mapping[int, str],
-    to_play: str,
-    *,
-    allow_lines: bool = False,
-) -> Position:
-    """A position with these stones on it. Raises `RuleError` as `Position.from_setup`."""
-    black, white = (
-        [point for point, stone in stones.items() if stone == colour] for colour in COLOURS[1:]
-    )
     return Position.from_setup(
-        rules,
+        position.rules,
         black=black,
         white=white,
         to_play=to_play,
-        opening=opening,
-        allow_lines=allow_lines,
+        opening=position.opening,
+        allow_lines=True,
     )
+
+
+def set_up(rules: RuleSet, opening: str, stones: Mapping[int, str], to_play: str) -> Position:
+    """A position with these stones on it. Raises `RuleError`."""
+    black, white = (
+        [point for point, stone in stones.items() if stone == colour] for colour in MOVES
+    )
+    return Position.from_setup(rules, black=black, white=white, to_play=to_play, opening=opening)
 
 
 def stones_properties(rules: RuleSet, stones: Mapping[int, str]) -> Node:
