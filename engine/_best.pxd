@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The best few of many priors, in C that compilers turn into vector instructions."""
+"""The best one or few of many, in C that compilers turn into vector instructions."""
 
 from libc.stdint cimport uint16_t
 
@@ -7,6 +7,29 @@ cdef extern from * nogil:
     """
     #include <stdint.h>
     #include <string.h>
+
+    #define NARABE_NEVER -1e30f
+
+    /* The first k with the highest means[k] + explore * priors[k] / counts[k], and that score; -1
+       where none is above NARABE_NEVER. Scores are never -0, so they are ordered as these integers. */
+    static int narabe_highest(const float *restrict means, const float *restrict priors,
+                              const float *restrict counts, float explore, int count,
+                              float *restrict score) {
+        float scores[1024];
+        int32_t bits[1024], top = INT32_MIN;
+        int k, first = count;
+        for (k = 0; k < count; k++)
+            scores[k] = means[k] + explore * priors[k] / counts[k];
+        memcpy(bits, scores, count * sizeof(float));
+        for (k = 0; k < count; k++)
+            bits[k] ^= bits[k] >> 31 & INT32_MAX;
+        for (k = 0; k < count; k++)
+            top = bits[k] > top ? bits[k] : top;
+        for (k = 0; k < count; k++)
+            first = bits[k] == top && k < first ? k : first;
+        *score = first < count ? scores[first] : NARABE_NEVER;
+        return *score > NARABE_NEVER ? first : -1;
+    }
 
     #define NARABE_STRIDES 32   /* `kept` is at most so many */
     #define NARABE_FEW 64       /* Counting compares all pairs, insertion branches. */
@@ -91,3 +114,6 @@ cdef extern from * nogil:
     # Indices of the `kept` highest of `count` numbers from 0, the highest first, the first of
     # equals before the others. `kept` is at most 32 and `count`, and `count` at most 1024.
     void best_of "narabe_best"(const float *priors, int count, int kept, uint16_t *order)
+    const float NEVER "NARABE_NEVER"
+    int highest "narabe_highest"(const float *means, const float *priors, const float *counts,
+                                 float explore, int count, float *score)

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from engine._memory cimport wish_huge_pages
 from engine._types cimport Position, Rules, colours_of, mix
 
 cdef enum:
@@ -20,6 +21,7 @@ cdef int cache_make(Cache *cache, uint64_t room, uint32_t actions) noexcept nogi
         return 0
     # Zeros from calloc cost no memory until they are written.
     cache.entries = <uint8_t *> calloc(cache.buckets * WAYS, cache.entry_bytes)
+    wish_huge_pages(cache.entries, cache.buckets * WAYS * cache.entry_bytes)
     return 0 if cache.entries != NULL else -1
 
 

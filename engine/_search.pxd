@@ -8,6 +8,7 @@ from engine._types cimport History, Position, Rules
 
 cdef enum:
     KEPT = 14                       # edges that a node begins with, at most
+    CHANGED = 16                    # edges of a root whose values may be out of date, at most
 
 cdef struct Node:                   # 40 bytes
     uint32_t parent                 # the root is node 0 and its own parent
@@ -49,6 +50,11 @@ cdef struct Tree:
     int32_t opening                 # the opening's number in the features
     uint64_t salt                   # tells its evaluations in the cache from other trees'
     int32_t budget                  # simulations wanted at the root
+    float *means                    # [MAX_ACTIONS] of the root's visited edges, side by side
+    float *counts                   # [MAX_ACTIONS] theirs: 1 + simulations, those in flight too
+    int32_t known                   # edges that have both
+    uint16_t changed[CHANGED]       # of these, those to look at again
+    int32_t changed_count
     uint8_t active                  # bool: has a position
     uint8_t full                    # bool: the arena had no room for another node
     float *logits                   # [MAX_ACTIONS] log prior of the root's actions, without noise

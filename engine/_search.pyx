@@ -14,17 +14,18 @@ the same evaluation, so the tree is the one that it would be with all edges from
 from cython cimport final
 from libc.math cimport expf, logf, sqrtf
 from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from engine._best cimport best_of
+from engine._best cimport NEVER, best_of, highest
 from engine._board cimport judge_lines, winning_cells, winning_cells_by
 from engine._cache cimport (
     Cache, Entry, cache_clear, cache_find, cache_free, cache_make, cache_store, check_of, priors_of,
 )
 from engine._features cimport GLOBAL_COUNT, PLANE_COUNT, write_features
+from engine._memory cimport wish_huge_pages
 from engine._position cimport (
     PositionCore, RuleTable, history_copy, history_free, history_new, history_pop, legal_actions,
     play, position_key, verdict,
@@ -84,25 +85,20 @@ cdef inline float _proven_value(int proof) noexcept nogil:
 
 # --- arenas -------------------------------------------------------------------------------------
 
-cdef int _arena_make(Arena *arena, uint32_t nodes, uint32_t edges) noexcept nogil:
-    # Untouched pages of these blocks cost no memory.
-    arena.nodes = <Node *> malloc(nodes * sizeof(Node))
-    arena.actions = <uint16_t *> malloc(edges * sizeof(uint16_t))
-    arena.priors = <float *> malloc(edges * sizeof(float))
-    arena.children = <uint32_t *> malloc(edges * sizeof(uint32_t))
+cdef inline void *_carve(size_t *at, size_t bytes) noexcept nogil:
+    # A piece of a block, at the beginning of a cache line; `at` moves behind it.
+    cdef size_t piece = at[0]
+    at[0] += (bytes + 63) // 64 * 64
+    return <void *> piece
+
+
+cdef void _carve_arena(Arena *arena, size_t *at, uint32_t nodes, uint32_t edges) noexcept nogil:
+    arena.nodes = <Node *> _carve(at, nodes * sizeof(Node))
+    arena.actions = <uint16_t *> _carve(at, edges * sizeof(uint16_t))
+    arena.priors = <float *> _carve(at, edges * sizeof(float))
+    arena.children = <uint32_t *> _carve(at, edges * sizeof(uint32_t))
     arena.node_capacity, arena.edge_capacity = nodes, edges
     arena.node_count = arena.edge_count = 0
-    if (arena.nodes == NULL or arena.actions == NULL or arena.priors == NULL
-            or arena.children == NULL):
-        return -1
-    return 0
-
-
-cdef void _arena_free(Arena *arena) noexcept nogil:
-    free(arena.nodes)
-    free(arena.actions)
-    free(arena.priors)
-    free(arena.children)
 
 
 cdef uint32_t _new_node(Arena *arena, uint32_t parent, int seat) noexcept nogil:
@@ -193,21 +189,32 @@ cdef float _exploration(const Settings *settings, uint32_t played) noexcept nogi
     return factor * sqrtf(count if count > 1 else 1)
 
 
+cdef float _exploration_at(const Node *node, const Settings *settings) noexcept nogil:
+    # The present descent is in flight already, and the node's own evaluation is not below it.
+    cdef uint32_t played = node.visits + node.in_flight - 2
+    return settings.explorations[played] if played < TABLED else _exploration(settings, played)
+
+
+cdef inline float _unvisited_score(const Arena *arena, const Node *node, float explore,
+                                   const Settings *settings) noexcept nogil:
+    # Of the best unvisited edge.
+    cdef float sign = 1 if node.seat == SEAT_A else -1
+    cdef float score = sign * node.total / node.visits
+    score -= settings.fpu_reduction * sqrtf(node.visited_prior)
+    return score + explore * arena.priors[node.first + node.visited]
+
+
 cdef int _select(const Arena *arena, const Node *node, const Settings *settings) noexcept nogil:
     # PUCT in the published AlphaZero form (Silver et al. 2018, supplementary materials, "Search"):
     # Q + c * P * sqrt(N) / (1 + n), c = c_init + log((1 + N + c_base) / c_base). Unvisited edges
     # have the parent's value less a reduction (first-play urgency).
     cdef float sign = 1 if node.seat == SEAT_A else -1
-    cdef uint32_t played = node.visits + node.in_flight - 2     # this one is in flight already
     cdef float explore, score, best_score = -1e30
     cdef const Node *child
     cdef int k, best = -1
     if node.edges == 1:
         return 0
-    if played < TABLED:
-        explore = settings.explorations[played]
-    else:
-        explore = _exploration(settings, played)
+    explore = _exploration_at(node, settings)
     for k in range(node.visited):
         child = &arena.nodes[arena.children[node.first + k]]
         if settings.solver and _is_lost(child, node.seat):
@@ -216,13 +223,54 @@ cdef int _select(const Arena *arena, const Node *node, const Settings *settings)
         score += explore * arena.priors[node.first + k] / (1 + child.visits + child.in_flight)
         if score > best_score:
             best, best_score = k, score
-    if node.visited < node.kept:
-        score = sign * node.total / node.visits
-        score -= settings.fpu_reduction * sqrtf(node.visited_prior)
-        score += explore * arena.priors[node.first + node.visited]
-        if score > best_score:
-            best = node.visited
+    if (node.visited < node.kept
+            and _unvisited_score(arena, node, explore, settings) > best_score):
+        best = node.visited
     return best
+
+
+cdef void _look_at(Tree *tree, int edge, const Settings *settings) noexcept nogil:
+    # Notes what a visited edge of the root is worth.
+    cdef const Node *root = &tree.arena.nodes[0]
+    cdef const Node *child = &tree.arena.nodes[tree.arena.children[root.first + edge]]
+    tree.counts[edge] = 1 + child.visits + child.in_flight
+    if settings.solver and _is_lost(child, root.seat):
+        tree.means[edge] = NEVER
+    else:
+        tree.means[edge] = _edge_value(child, 1 if root.seat == SEAT_A else -1, settings)
+
+
+cdef int _select_at_root(Tree *tree, const Settings *settings) noexcept nogil:
+    # `_select` where every simulation begins and most children are: their values are kept side by
+    # side, and only those that simulations have gone through since are looked at again.
+    cdef const Node *root = &tree.arena.nodes[0]
+    cdef float explore = _exploration_at(root, settings)
+    cdef float best_score = NEVER
+    cdef int k, best
+    if root.edges == 1:
+        return 0
+    for k in range(tree.changed_count):
+        if tree.changed[k] < tree.known:
+            _look_at(tree, tree.changed[k], settings)
+    for k in range(tree.known, root.visited):
+        _look_at(tree, k, settings)
+    tree.known = root.visited
+    if root.in_flight == 1:                     # by this descent
+        tree.changed_count = 0
+    best = highest(tree.means, &tree.arena.priors[root.first], tree.counts, explore, root.visited,
+                   &best_score)
+    if (root.visited < root.kept
+            and _unvisited_score(&tree.arena, root, explore, settings) > best_score):
+        best = root.visited
+    return best
+
+
+cdef inline void _note_change(Tree *tree, int edge) noexcept nogil:
+    # A simulation goes through this edge of the root.
+    if tree.changed_count == CHANGED:
+        tree.known = tree.changed_count = 0
+    tree.changed[tree.changed_count] = edge
+    tree.changed_count += 1
 
 
 cdef int _edge_of(const Arena *arena, const Node *node, int action) noexcept nogil:
@@ -442,7 +490,9 @@ cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint
         elif at == 0 and node.forced:
             edge = _block(tree, node)
         if edge < 0:
-            edge = _select(arena, node, settings)
+            edge = _select(arena, node, settings) if at else _select_at_root(tree, settings)
+        if at == 0:
+            _note_change(tree, edge)
         depth[0] += 1
         if edge < node.visited:
             below = arena.children[node.first + edge]
@@ -695,6 +745,7 @@ cdef class SearchCore:
     cdef Statistics counts
     cdef Cache cache
     cdef Arena spare                        # the other half of the copying collector
+    cdef void *block                        # memory of all that follows, and of trees
     cdef Position *scratch
     cdef int32_t *row_trees
     cdef uint32_t *row_nodes
@@ -716,7 +767,7 @@ cdef class SearchCore:
                   uint64_t cache_bytes, dict settings):
         # A refilled node needs room for all actions; few are.
         cdef uint32_t edges = nodes * KEPT + (4 + nodes // 16) * (height * width + OPTION_COUNT)
-        cdef Tree *tree
+        cdef size_t size
         cdef int i
         self.tree_count, self.batch_size, self.area = trees, batch_size, height * width
         self._set(settings)
@@ -727,33 +778,44 @@ cdef class SearchCore:
         self.keys_at = &keys[0]
         self.write_into(np.zeros((batch_size, PLANE_COUNT, height, width), np.float32),
                         np.zeros((batch_size, GLOBAL_COUNT), np.float32))
-        self.scratch = <Position *> malloc(LARGEST_POSITION)
-        self.row_trees = <int32_t *> malloc(batch_size * sizeof(int32_t))
-        self.row_nodes = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
-        self.row_checks = <uint64_t *> malloc(batch_size * sizeof(uint64_t))
-        self.row_edges = <uint32_t *> malloc(batch_size * sizeof(uint32_t))
-        self.row_actions = <uint16_t *> malloc(batch_size * MAX_ACTIONS * sizeof(uint16_t))
-        self.priors = <float *> malloc((MAX_ACTIONS + 7) * sizeof(float))
-        self.trees = <Tree *> malloc(trees * sizeof(Tree))
-        if (self.scratch == NULL or self.row_trees == NULL or self.row_nodes == NULL
-                or self.row_checks == NULL or self.row_edges == NULL or self.row_actions == NULL
-                or self.priors == NULL or self.trees == NULL):
-            raise MemoryError
-        memset(self.trees, 0, trees * sizeof(Tree))
-        if (_arena_make(&self.spare, nodes, edges) < 0
-                or cache_make(&self.cache, cache_bytes, self.area + OPTION_COUNT) < 0):
+        self.trees = <Tree *> calloc(trees, sizeof(Tree))
+        if self.trees == NULL or cache_make(&self.cache, cache_bytes, self.area + OPTION_COUNT) < 0:
             raise MemoryError
         for i in range(trees):
-            tree = &self.trees[i]
-            tree.root = <Position *> malloc(LARGEST_POSITION)
-            tree.history = history_new()
-            tree.logits = <float *> malloc(MAX_ACTIONS * sizeof(float))
-            tree.gumbels = <float *> malloc(MAX_ACTIONS * sizeof(float))
-            tree.considered = <uint16_t *> malloc(MAX_ACTIONS * sizeof(uint16_t))
-            if (_arena_make(&tree.arena, nodes, edges) < 0 or tree.root == NULL
-                    or tree.history == NULL or tree.logits == NULL or tree.gumbels == NULL
-                    or tree.considered == NULL):
+            self.trees[i].history = history_new()
+            if self.trees[i].history == NULL:
                 raise MemoryError
+        size = self._lay_out(0, nodes, edges)
+        # Untouched pages of it cost no memory.
+        self.block = malloc(size + 63)
+        if self.block == NULL:
+            raise MemoryError
+        wish_huge_pages(self.block, size)
+        self._lay_out((<size_t> self.block + 63) // 64 * 64, nodes, edges)
+
+    cdef size_t _lay_out(self, size_t start, uint32_t nodes, uint32_t edges) noexcept nogil:
+        # Puts all that searches read and write into one block; returns the bytes it takes.
+        cdef size_t at = start
+        cdef int rows = self.batch_size, i
+        cdef Tree *tree
+        self.scratch = <Position *> _carve(&at, LARGEST_POSITION)
+        self.row_trees = <int32_t *> _carve(&at, rows * sizeof(int32_t))
+        self.row_nodes = <uint32_t *> _carve(&at, rows * sizeof(uint32_t))
+        self.row_checks = <uint64_t *> _carve(&at, rows * sizeof(uint64_t))
+        self.row_edges = <uint32_t *> _carve(&at, rows * sizeof(uint32_t))
+        self.row_actions = <uint16_t *> _carve(&at, rows * MAX_ACTIONS * sizeof(uint16_t))
+        self.priors = <float *> _carve(&at, (MAX_ACTIONS + 7) * sizeof(float))
+        for i in range(self.tree_count):
+            tree = &self.trees[i]
+            tree.root = <Position *> _carve(&at, LARGEST_POSITION)
+            tree.logits = <float *> _carve(&at, MAX_ACTIONS * sizeof(float))
+            tree.gumbels = <float *> _carve(&at, MAX_ACTIONS * sizeof(float))
+            tree.means = <float *> _carve(&at, MAX_ACTIONS * sizeof(float))
+            tree.counts = <float *> _carve(&at, MAX_ACTIONS * sizeof(float))
+            tree.considered = <uint16_t *> _carve(&at, MAX_ACTIONS * sizeof(uint16_t))
+            _carve_arena(&tree.arena, &at, nodes, edges)
+        _carve_arena(&self.spare, &at, nodes, edges)
+        return at - start
 
     cdef void _set(self, dict settings):
         cdef Settings *own = &self.settings
@@ -773,21 +835,9 @@ cdef class SearchCore:
         cdef int i
         if self.trees != NULL:
             for i in range(self.tree_count):
-                _arena_free(&self.trees[i].arena)
-                free(self.trees[i].root)
                 history_free(self.trees[i].history)
-                free(self.trees[i].logits)
-                free(self.trees[i].gumbels)
-                free(self.trees[i].considered)
-        _arena_free(&self.spare)
         free(self.trees)
-        free(self.scratch)
-        free(self.row_trees)
-        free(self.row_nodes)
-        free(self.row_checks)
-        free(self.row_edges)
-        free(self.row_actions)
-        free(self.priors)
+        free(self.block)
         cache_free(&self.cache)
 
     def write_into(self, planes, globals_):
@@ -820,6 +870,7 @@ cdef class SearchCore:
     cdef void _plant(self, Tree *tree) noexcept nogil:
         tree.arena.node_count = tree.arena.edge_count = 0
         tree.full = False
+        tree.known = tree.changed_count = 0
         _new_node(&tree.arena, 0, tree.root.seat)
 
     def stop(self, int index):
@@ -839,7 +890,7 @@ cdef class SearchCore:
         tree.canvas = &canvas[0]
         tree.blank = &blank[0, 0]
         tree.budget = budget
-        tree.considered_count = 0
+        tree.considered_count = tree.known = tree.changed_count = 0
         if self.cache.buckets and _is_short(&tree.arena.nodes[0], 0):
             self._recall_root(tree, index)
 
@@ -1056,6 +1107,7 @@ cdef class SearchCore:
                 edge = root.visited - 1
             if 0 <= edge < root.visited:
                 _lose_edge(arena, edge)
+        self.trees[index].known = 0
         _share_priors(arena, root)
 
     def mix_noise(self, int index, double[::1] noise, float fraction):
