@@ -38,13 +38,17 @@ cdef extern from * nogil:
        of the strides, and the `kept` strides with the highest maxima hold one that high each. */
     static int32_t narabe_threshold(const int32_t *priors, int count, int kept) {
         int32_t most[NARABE_STRIDES], least = INT32_MAX;
-        int i, j, k, above;
+        int i, j, k, above, equal = 0;
         if (count < NARABE_STRIDES)
             return 0;
         memcpy(most, priors, sizeof most);
         for (k = NARABE_STRIDES; k + NARABE_STRIDES <= count; k += NARABE_STRIDES)
             for (i = 0; i < NARABE_STRIDES; i++)
                 most[i] = priors[k + i] > most[i] ? priors[k + i] : most[i];
+        for (i = 0; i < NARABE_STRIDES; i++)
+            equal += most[i] == most[0];
+        if (equal == NARABE_STRIDES)
+            return most[0];
         for (i = 0; i < NARABE_STRIDES; i++) {
             above = 0;
             for (j = 0; j < NARABE_STRIDES; j++)
@@ -94,6 +98,10 @@ cdef extern from * nogil:
             for (k = 0; size < kept; k++) {
                 where[size] = k;
                 size += bits[k] == least;
+            }
+            if (!above) {
+                memcpy(order, where, kept * sizeof(uint16_t));
+                return;
             }
         }
         if (size > NARABE_FEW) {

@@ -700,6 +700,7 @@ cdef void _fetch_root(const Tree *tree) noexcept nogil:
         for at in range(0, tree.rules.position_bytes, 64):      # lines of a cache
             prefetch(<const char *> tree.root + at)
         prefetch(tree.arena.nodes)
+        prefetch(&tree.arena.nodes[tree.arena.node_count])      # where the next one will be made
         prefetch(tree.history)
 
 
@@ -1058,8 +1059,9 @@ cdef class SearchCore:
         return roots
 
     cdef void _fetch_path(self, int row) noexcept nogil:
-        # The ends of the next rows' ways up to their roots.
+        # The ends of the next rows' ways up to their roots, and where their edges will lie.
         cdef const Node *nodes
+        cdef const Arena *arena
         if row + 2 < self.rows:
             nodes = self.trees[self.row_trees[row + 2]].arena.nodes
             prefetch(&nodes[self.row_nodes[row + 2]])
@@ -1067,6 +1069,9 @@ cdef class SearchCore:
         if row + 1 < self.rows:
             nodes = self.trees[self.row_trees[row + 1]].arena.nodes
             prefetch(&nodes[nodes[self.row_nodes[row + 1]].parent])
+            arena = &self.trees[self.row_trees[row + 1]].arena
+            prefetch(&arena.actions[self.row_edges[row + 1]])
+            prefetch(&arena.priors[self.row_edges[row + 1]])
 
     cdef void _answer(self, int row, const float *logits, float value) noexcept nogil:
         cdef uint32_t at = self.row_nodes[row]

@@ -38,22 +38,20 @@ cdef extern from * nogil:
     static void narabe_softmax(const float *restrict logits, const int32_t *restrict canvas,
                                const uint16_t *restrict actions, int count,
                                float *restrict priors) {
-        float most[NARABE_LANES], total[NARABE_LANES], top, sum;
+        float total[NARABE_LANES] = {0}, top, sum;
         int i, k, padded = (count + NARABE_LANES - 1) / NARABE_LANES * NARABE_LANES;
+        int32_t bits, most = INT32_MIN;
         for (k = 0; k < count; k++)
             priors[k] = logits[canvas[actions[k]]];
         for (; k < padded; k++)
             priors[k] = -1e30f;
-        for (i = 0; i < NARABE_LANES; i++) {
-            most[i] = -1e30f;
-            total[i] = 0.0f;
+        for (k = 0; k < padded; k++) {      /* Integers in the order of floats: compared in any. */
+            memcpy(&bits, &priors[k], sizeof bits);
+            bits ^= bits >> 31 & INT32_MAX;
+            most = bits > most ? bits : most;
         }
-        for (k = 0; k < padded; k += NARABE_LANES)
-            for (i = 0; i < NARABE_LANES; i++)
-                most[i] = priors[k + i] > most[i] ? priors[k + i] : most[i];
-        top = most[0];
-        for (i = 1; i < NARABE_LANES; i++)
-            top = most[i] > top ? most[i] : top;
+        most ^= most >> 31 & INT32_MAX;
+        memcpy(&top, &most, sizeof top);
         for (k = 0; k < padded; k++)
             priors[k] = narabe_exp(priors[k] - top);
         for (k = 0; k < padded; k += NARABE_LANES)

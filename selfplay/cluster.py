@@ -36,6 +36,14 @@ POLL_SECONDS = 0.2
 #: What workers find in their environment, where the user has not set it: glibc asks for huge pages.
 #: Networks and trees leap about in megabytes, so that looking up addresses costs some per cent.
 WORKER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+#: What a Ray started here need not do: usage reports, a look for accelerators, and for its
+#: dashboard, which is not there, events and measurements every second.
+RAY_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_enable_metrics_collection": "false",
+}
 
 
 class ClusterError(RuntimeError):
@@ -109,6 +117,9 @@ class Workers(Protocol):
 
     def collect(self) -> Chunk | None:
         """Wait for the next chunk of games; None when the run shall stop."""
+
+    def ready(self) -> bool:
+        """Whether a chunk has arrived that `collect` has not returned."""
 
     def close(self) -> None:
         """End all workers; games under way are dropped. Safe to call twice."""
@@ -258,6 +269,10 @@ class LocalWorkers:
         self._finished = len(chunk.games)
         return None if self._stop() else chunk
 
+    def ready(self) -> bool:
+        """Never: a chunk is played when it is asked for."""
+        return False
+
     def close(self) -> None:
         """Nothing to end."""
 
@@ -320,6 +335,11 @@ class RayWorkers:
             self._submit(number, len(chunk.games))
             return chunk
         return None
+
+    def ready(self) -> bool:
+        """Whether a worker's call has ended."""
+        done, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=0)
+        return bool(done)
 
     def close(self) -> None:
         """Kill the actors and leave the Ray cluster; one started here is shut down."""
@@ -385,9 +405,7 @@ class _Actor:
 
 def _ray_started(config: ClusterConfig) -> Any:
     """The ray module, connected to the cluster at the address or to one started here, quietly."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    for name, value in WORKER_ENVIRONMENT.items():
+    for name, value in (WORKER_ENVIRONMENT | RAY_ENVIRONMENT).items():
         os.environ.setdefault(name, value)
     import ray
 

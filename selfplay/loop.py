@@ -45,6 +45,11 @@ from selfplay.worker import GameChoice, SelfPlayConfig, batch_size
 
 _log = logging.getLogger(__name__)
 
+#: Seconds of training before it makes way for games that have arrived ...
+TRAINING_SECONDS = 0.5
+#: ... and the most chunks of them that are stored before it goes on.
+MOST_CHUNKS = 64
+
 
 @dataclass(slots=True, kw_only=True)
 class StopConfig:
@@ -66,7 +71,8 @@ class StopConfig:
 class LoopConfig:
     """How playing and learning are geared."""
 
-    #: Training samples drawn for each new sample. KataGo (Wu 2019, arXiv:1902.10565) uses about 4.
+    #: Training samples drawn for each new sample, at most: with "ray" workers play on where the
+    #: learner is slower. KataGo (Wu 2019, arXiv:1902.10565) uses about 4.
     reuse: float = 4.0
     #: Samples stored before learning begins.
     warmup: int = 2000
@@ -220,11 +226,8 @@ class Loop:
             self.publisher.start(newest, self.version_path(), self.seen_positions())
             self.watch.lap("starting")
             while not self.is_done():
-                chunk = self.workers.collect()
-                self.watch.lap("waiting")
-                if chunk is None:
+                if not self.collect():
                     break
-                self.store(chunk)
                 self.publisher.poll()
                 while self.train():
                     self.publish()
@@ -303,6 +306,25 @@ class Loop:
         samples = self.replay.sample(count, rng, counted=False)
         return Positions.of(make_batch(samples, config.height, config.width, rng))
 
+    def collect(self) -> bool:
+        """Wait for games and store them. Returns False where the run shall stop instead."""
+        assert self.workers is not None
+        chunk = self.workers.collect()
+        self.watch.lap("waiting")
+        if chunk is not None:
+            self.store(chunk)
+            self.collect_arrived()
+        return chunk is not None
+
+    def collect_arrived(self) -> None:
+        """Store the games that have arrived, so that no worker waits for this thread."""
+        assert self.workers is not None
+        for _ in range(MOST_CHUNKS):
+            chunk = self.workers.collect() if self.workers.ready() else None
+            if chunk is None:
+                return
+            self.store(chunk)
+
     def store(self, chunk: Chunk) -> None:
         """Store a chunk: records, then replay, then the state that counts them."""
         state = self.state
@@ -357,16 +379,25 @@ class Loop:
         wanted = int(loop.reuse * state.samples) // self.config.learner.batch_size
         if self.config.stop.steps:
             wanted = min(wanted, self.config.stop.steps)
-        return wanted - self.learner.steps
+        return wanted - state.waived - self.learner.steps
 
     def train(self) -> bool:
-        """Make the steps owed, up to the next version's. Returns whether to publish that one."""
+        """Make the steps owed, up to the next version's. Returns whether to publish that one.
+
+        It ends early, after a while, where more games have arrived.
+        """
+        assert self.workers is not None
         publish_steps, first = self.config.loop.publish_steps, self.learner.steps
         count = min(self.steps_owed(), publish_steps - first % publish_steps)
+        look = time.monotonic() + TRAINING_SECONDS
         for batch in ahead(self.batch, range(first, first + count)):
             if self._stop():
                 return False
             self.step(batch)
+            if time.monotonic() > look and self.workers.ready():
+                # What falls behind is not made up for later, on samples that have grown old.
+                self.state.waived += max(0, self.steps_owed() - publish_steps)
+                break
         return count > 0 and self.learner.steps % publish_steps == 0
 
     def batch(self, step: int) -> Batch:
@@ -486,12 +517,20 @@ class Loop:
                 pairs=[(newest, checkpoint_name(opponent)) for opponent in opponents],
                 anchor=anchor,
             )
-            result = gauntlet.run(lambda done, planned: self.report("gauntlet"), stop=self._stop)
+            result = gauntlet.run(
+                lambda done, planned: self.report("gauntlet"), stop=self.stop_rating
+            )
             estimate = result.rating(newest)
             if self._stop() or estimate is None:
                 return
             estimates[f"{rules.name}/{opening}"] = estimate
         self.note_rating(estimates)
+
+    def stop_rating(self) -> bool:
+        """Asked at each turn of the games: stores what has arrived meanwhile."""
+        self.watch.lap("gauntlet")
+        self.collect_arrived()
+        return self._stop()
 
     def note_rating(self, estimates: dict[str, Estimate]) -> None:
         """Keep the newest version's rating, the mean over the rated games; draw each one's."""

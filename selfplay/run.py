@@ -18,6 +18,7 @@ import fcntl
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -60,6 +61,8 @@ class RunState:
     #: untrained).
     steps: int = 0
     version: int = 0
+    #: Steps that the ratio of `loop.reuse` asked for and the learner was too slow for.
+    waived: int = 0
     #: Seconds of training, summed over all sessions.
     seconds: float = 0.0
     #: Positions evaluated by the network in self-play.
@@ -174,7 +177,7 @@ class RunFolder:
                 " restore it from a copy or choose another run=NAME"
             )
         fields = {item.name: item.type for item in dataclasses.fields(RunState)}
-        data = _read_json(path, fields | {"ratings": list})
+        data = {"waived": 0} | _read_json(path, fields | {"ratings": list}, later=("waived",))
         try:
             ratings = [Rating(**rating) for rating in data["ratings"]]
         except TypeError as error:
@@ -211,8 +214,11 @@ def _lock(path: Path) -> int:
     return descriptor
 
 
-def _read_json(path: Path, types: dict[str, Any]) -> dict[str, Any]:
-    """A JSON object with at least these fields. Raises `RunError` naming the file and the field."""
+def _read_json(path: Path, types: dict[str, Any], later: Sequence[str] = ()) -> dict[str, Any]:
+    """A JSON object with at least these fields. Raises `RunError` naming the file and the field.
+
+    Fields that were added `later` may be missing.
+    """
     if not path.exists():
         raise RunError(f"{path} is missing: not a run folder")
     try:
@@ -221,6 +227,8 @@ def _read_json(path: Path, types: dict[str, Any]) -> dict[str, Any]:
         raise RunError(str(error)) from error
     for name, wanted in types.items():
         value = data.get(name) if isinstance(data, dict) else None
+        if name in later and value is None and isinstance(data, dict):
+            continue
         if isinstance(value, bool) or not isinstance(
             value, (wanted, int if wanted is float else wanted)
         ):

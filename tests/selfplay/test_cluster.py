@@ -49,6 +49,8 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
             assert daemon is not None
             # Workers inherit it; their own would be hidden by the name that Ray gives them.
             assert daemon.environ().keys() >= WORKER_ENVIRONMENT.keys()
+            # Ray makes them nice: the learner comes first on a machine that they share.
+            assert worker.nice() > psutil.Process().nice()
             worker.kill()
             killed.append(worker.pid)
             games_then = progress.games
@@ -68,7 +70,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
     assert killed[0] not in [process.pid for process in self_play_processes()]
     assert state.games >= games_then + 20
     # The stop may come while steps are owed, but never are there more than the set ratio's.
-    assert 0 < state.steps <= 4 * state.samples // 16
+    assert 0 < state.steps <= 4 * state.samples // 16 - state.waived
     check_stores(config, tmp_path)
     # The weights came round: later games were played by later versions.
     versions = {

@@ -2,6 +2,7 @@ import dataclasses
 import errno
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,6 +14,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from model.checkpoint import Checkpoint
 from selfplay import loop as loop_module
+from selfplay.cluster import LocalWorkers
 from selfplay.loop import Loop, Progress, RunConfig, StopConfig, train
 from selfplay.records import read_records
 from selfplay.replay import ReplayBuffer
@@ -153,6 +155,33 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
             assert steps[0] <= first.samples < steps[-1]
     # Nothing is left to do.
     assert run(config, tmp_path)[0].games == second.games
+
+
+def test_workers_never_wait_for_a_slow_learner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Games that have arrived are stored before more is learnt; the ratio falls."""
+    monkeypatch.setattr(loop_module, "TRAINING_SECONDS", 0.0)
+    monkeypatch.setattr(loop_module, "MOST_CHUNKS", 1)
+    monkeypatch.setattr(LocalWorkers, "ready", lambda workers: True)
+    config = small_config(games=60, rate_versions=1)
+    state, seen = run(config, tmp_path)
+    owed = 4 * state.samples // BATCH - state.steps
+    assert state.waived > 0
+    # Two chunks a round, then a step.
+    assert 0 < state.steps < owed
+    # What is made up for later is less than a version's steps and the last chunks'.
+    assert owed - state.waived < config.loop.publish_steps + 4 * 2 * 200 // BATCH
+    assert state.version == state.steps // config.loop.publish_steps > 0
+    check_stores(config, tmp_path)
+    # Also while versions are rated.
+    rated = [progress.games for progress in seen if progress.phase == "gauntlet"]
+    assert len(set(rated)) > 1
+    # A state of before this was counted is read as well.
+    (tmp_path / "state.json").write_text(
+        re.sub(r'"waived": \d+,?', "", (tmp_path / "state.json").read_text())
+    )
+    assert check_stores(config, tmp_path).waived == 0
 
 
 @pytest.mark.parametrize("limit", [{"steps": 17}, {"minutes": 0.005}])
