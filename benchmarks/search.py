@@ -91,19 +91,20 @@ class Searched:
 
     def without_tree(self) -> Callable[[], int]:
         """A task: moves, lists and features of all nodes of the trees; counts simulations."""
-        traces = []
-        for index, root in enumerate(self.roots):
-            table = self.batch.tree(index)[:, :2].astype(np.int32)
-            parents, actions = (np.ascontiguousarray(column) for column in table.T)
-            traces.append((root._core, parents, actions))
+        tables = [self.batch.tree(index)[:, :2] for index in range(len(self.roots))]
+        # Shorter trees end in nodes that are none.
+        traces = np.full((2, max(map(len, tables)), len(tables)), -1, np.int32)
+        for index, table in enumerate(tables):
+            traces[:, : len(table), index] = table.T
+        parents, actions = traces
+        cores = [root._core for root in self.roots]
         rules = self.roots[0].rules
         canvas = canvas_actions(rules, rules.height, rules.width, 0)
         # Nodes have been visited once for each simulation below them and once for their own.
         simulations = sum(int(self.batch.tree(index)[0, 2]) for index in range(len(self.roots)))
 
         def task() -> int:
-            for core, parents, actions in traces:
-                retrace(core, parents, actions, canvas, 1)
+            retrace(cores, parents, actions, canvas)
             return simulations
 
         return task

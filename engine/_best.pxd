@@ -122,6 +122,9 @@ cdef extern from * nogil:
     # Indices of the `kept` highest of `count` numbers from 0, the highest first, the first of
     # equals before the others. `kept` is at most 32 and `count`, and `count` at most 1024.
     void best_of "narabe_best"(const float *priors, int count, int kept, uint16_t *order)
+    # What is never chosen: the mean of such a child.
     const float NEVER "NARABE_NEVER"
+    # The first of `count` children with the best PUCT score; -1 where all are never chosen. `counts`
+    # are 1 + visits; `count` is at most 1024.
     int highest "narabe_highest"(const float *means, const float *priors, const float *counts,
                                  float explore, int count, float *score)

@@ -21,6 +21,9 @@ from engine._types cimport (
     RUNNING, Rules, colours_of, mix,
 )
 
+cdef enum:
+    MOST_TRACED = 256           # trees of `retrace`
+
 cdef struct Board:              # the points, the empty ones first
     int empty
     uint16_t points[MAX_POINTS]
@@ -266,49 +269,59 @@ def remembered(PositionCore core):
 
 # --- a search without its tree --------------------------------------------------------------------
 
-def retrace(PositionCore core, const int32_t[::1] parents, const int32_t[::1] actions,
-            const int32_t[::1] canvas, int repeats):
-    """Plays to every node of a tree, lists its actions and writes its features, as a search does.
+def retrace(list cores, const int32_t[:, ::1] parents, const int32_t[:, ::1] actions,
+            const int32_t[::1] canvas):
+    """Plays to every node of some trees, lists its actions and writes its features.
 
-    Node i > 0 is reached by `actions[i]` from node `parents[i] < i`; node 0 is the position.
-    Returns the number of actions listed and the combined key of the positions. What a search costs
-    beyond this is its tree.
+    `cores` are the trees' positions, of one game; node i > 0 of tree t is reached by `actions[i, t]`
+    from node `parents[i, t]` < i, which is -1 behind the tree's last node. The trees take turns, a
+    node each, as they do in a search; what that costs beyond this is the trees. Returns the number
+    of actions listed and the combined key of the positions.
     """
-    cdef const Rules *rules = &core.table.rules
+    cdef RuleTable table = (<PositionCore> cores[0]).table
+    cdef const Rules *rules = &table.rules
+    cdef Position *blocks[MOST_TRACED]
+    cdef History *histories[MOST_TRACED]
     cdef uint64_t block[MAX_POSITION_WORDS]
     cdef Position *position = <Position *> block
     cdef uint16_t legal[MAX_ACTIONS]
     cdef int path[MAX_ACTIONS]
     cdef uint64_t banned, key = 0, total = 0
-    cdef uint32_t known = core.history.count
-    cdef int i, at, depth, count, _round
-    # As many rows as a batch of 64 trees has, one after the other.
-    planes = np.zeros((64, PLANE_COUNT, canvas.shape[0]), np.float32)
-    globals_ = np.zeros((64, GLOBAL_COUNT), np.float32)
+    cdef uint32_t known
+    cdef int tree, i, at, depth, count, trees = len(cores)
+    if trees > MOST_TRACED:
+        raise ValueError(f"retrace: {trees} trees are more than {MOST_TRACED}")
+    for tree in range(trees):
+        blocks[tree] = (<PositionCore> cores[tree]).block
+        histories[tree] = (<PositionCore> cores[tree]).history
+    planes = np.zeros((trees, PLANE_COUNT, canvas.shape[0]), np.float32)
+    globals_ = np.zeros((trees, GLOBAL_COUNT), np.float32)
     cdef float[:, :, ::1] planes_at = planes
     cdef float[:, ::1] globals_at = globals_
     cdef float blank[2 * MAX_POINTS]
     write_blank(rules, &canvas[0], rules.points, blank)
     with nogil:
-        for _round in range(repeats):
-            for i in range(1, parents.shape[0]):
-                memcpy(position, core.block, rules.position_bytes)
+        for i in range(1, parents.shape[0]):
+            for tree in range(trees):
+                if parents[i, tree] < 0:
+                    continue
+                memcpy(position, blocks[tree], rules.position_bytes)
+                known = histories[tree].count
                 at, depth = i, 0
                 while at:
-                    path[depth] = actions[at]
+                    path[depth] = actions[at, tree]
                     depth += 1
-                    at = parents[at]
+                    at = parents[at, tree]
                 while depth:
                     depth -= 1
-                    play(rules, position, core.history, path[depth])
+                    play(rules, position, histories[tree], path[depth])
                 if position.reason == RUNNING:
-                    count = legal_actions(rules, position, core.history, legal, &banned)
+                    count = legal_actions(rules, position, histories[tree], legal, &banned)
                     total += count
                     key ^= position_key(rules, position) ^ banned
-                    write_features(rules, position, 0, legal, count, &canvas[0],
-                                   blank, rules.points, &planes_at[i & 63, 0, 0],
-                                   &globals_at[i & 63, 0])
-                history_pop(core.history, known)
+                    write_features(rules, position, 0, legal, count, &canvas[0], blank,
+                                   rules.points, &planes_at[tree, 0, 0], &globals_at[tree, 0])
+                history_pop(histories[tree], known)
     return total, key
 
 

@@ -1051,6 +1051,8 @@ cdef class SearchCore:
         with nogil:
             for row in range(self.rows):
                 self._fetch_path(row)
+                if row + 1 < self.rows:
+                    self._fetch_answer(row + 1, &logits[row + 1, 0])
                 self._answer(row, &logits[row, 0], values[row])
         for row in range(self.rows):
             if self.row_nodes[row] == 0:
@@ -1072,6 +1074,13 @@ cdef class SearchCore:
             arena = &self.trees[self.row_trees[row + 1]].arena
             prefetch(&arena.actions[self.row_edges[row + 1]])
             prefetch(&arena.priors[self.row_edges[row + 1]])
+
+    cdef void _fetch_answer(self, int row, const float *logits) noexcept nogil:
+        cdef uint32_t at
+        for at in range(0, (self.area + OPTION_COUNT) * sizeof(float), 64):
+            prefetch(<const char *> logits + at)
+        for at in range(0, self.area * sizeof(uint16_t), 64):
+            prefetch(<const char *> &self.row_actions[row * MAX_ACTIONS] + at)
 
     cdef void _answer(self, int row, const float *logits, float value) noexcept nogil:
         cdef uint32_t at = self.row_nodes[row]
