@@ -56,7 +56,8 @@ class SearchConfig:
     solver: bool = True
     #: Positions made at each new leaf to find a win by continuous fours, which proves it; 0: none.
     threat_nodes: int = 0
-    #: The network sees each search through a random symmetry of the board.
+    #: The network sees each search through a random symmetry of the board; in self-play, all that
+    #: one version of the weights searches through the same, so that they share evaluations.
     random_symmetry: bool = False
     #: Nodes that a tree has room for; 0: enough for `simulations`. A full tree stops and says so.
     arena_nodes: int = 0
@@ -194,6 +195,9 @@ class SearchBatch:
         self._roots: list[Position | None] = [None] * trees
         self._rngs = [np.random.default_rng(0)] * trees
         self._noise = [False] * trees
+        #: The symmetry of all searches from now on, where `random_symmetry` asks for any; a number
+        #: from 0 on, taken modulo those that a board has. None draws one for each search.
+        self.turn: int | None = None
 
     def __len__(self) -> int:
         """Number of trees."""
@@ -399,7 +403,10 @@ class SearchBatch:
     def _begin(self, index: int, simulations: int | None, noise: bool) -> None:
         budget = self.config.simulations if simulations is None else simulations
         rules, rng = self.root(index).rules, self._rngs[index]
-        turn = int(rng.integers(symmetry.count(rules))) if self.config.random_symmetry else 0
+        turn = 0
+        if self.config.random_symmetry:
+            count = symmetry.count(rules)
+            turn = int(rng.integers(count)) if self.turn is None else self.turn % count
         canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
         planes = blank(rules, self.height, self.width, turn)
         self._core.begin(index, canvas, planes, turn, budget)

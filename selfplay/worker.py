@@ -372,6 +372,8 @@ class SelfPlay:
     def _use(self, evaluator: Evaluator, version: int) -> None:
         """Ask this evaluator from now on; batches are made where it reads them, if it can tell."""
         self._evaluator, self._version = evaluator, version
+        # Of the version alone, so that a game can be played again by itself.
+        self._batch.turn = int(np.random.default_rng([self.run_seed, version]).integers(8))
         write_in_place(self._batch, evaluator)
 
     def _fill(self) -> None:

@@ -45,6 +45,25 @@ def test_the_same_seed_gives_the_same_games() -> None:
     assert len({tuple(game.record.actions) for game in first}) == len(first)
 
 
+def test_searches_of_one_version_share_a_symmetry() -> None:
+    """And with it the cache; over the versions all of them come round."""
+    player = self_play()
+    player.add_indices(range(200))
+    turns = []
+    for version in range(1, 60):
+        player.play(games=1)
+        turns.append(player._batch.turn)
+        player.set_evaluator(HashEvaluator(version), version)
+    assert set(turns) == set(range(8))
+    cached = []
+    for turn in (3, None):
+        player = self_play()
+        player._batch.turn = turn
+        player.add_indices(range(60))
+        cached.append(player.play(games=30)[1].search["cached"])
+    assert cached[0] > 1.2 * cached[1] > 0
+
+
 def test_every_game_can_be_played_again_alone() -> None:
     games = play_versions()
     assert any(len(game.record.versions) > 1 for game in games)
