@@ -94,11 +94,14 @@ def read_config(run: Path) -> "RunConfig":
 def play_game_again(
     run: Path, config: "RunConfig", record: "GameRecord", device: str | None
 ) -> "GameRecord":
-    """The record of the game that comes out now. Raises CheckpointError for missing weights."""
+    """The record of the game that comes out now.
+
+    Raises CheckpointError for missing weights, ReplayError for an evaluator that cannot be had.
+    """
     import torch
 
     from model.checkpoint import Checkpoint
-    from model.evaluator import evaluator_for
+    from model.evaluator import evaluator_for, why_not
     from model.serving import load_served
     from selfplay.run import checkpoint_name
     from selfplay.worker import play_again
@@ -109,8 +112,10 @@ def play_game_again(
 
     def evaluator(version: int) -> "Evaluator":
         path = run / "checkpoints" / checkpoint_name(version)
-        network = Checkpoint.load(path, place).network
-        return evaluator_for(network, place, config.batch_size, load_served(path))
+        network, served = Checkpoint.load(path, place).network, load_served(path)
+        if served and (reason := why_not(served.kind, "cpu")):
+            raise ReplayError(f"{path}: was played with {served.kind}, which {reason}")
+        return evaluator_for(network, place, config.batch_size, served)
 
     return play_again(
         record,
