@@ -202,4 +202,4 @@ def _reason(close: Agreement) -> str:
     """What is wrong with a kind's answers, in a few words."""
     if close.is_close:
         return ""
-    return f"differs: policy by {close.policy_kl:.2g} nats, value by {close.value_error:.2g}"
+    return f"differs (policy by {close.policy_kl:.2g} nats, value by {close.value_error:.2g})"
