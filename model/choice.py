@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -112,18 +113,22 @@ def measured_choice(
     found.sort(key=lambda each: -each.rate)
     good = [each.kind for each in found if not each.reason] + [exact_kind(device)]
     kinds = good[: next(i for i, kind in enumerate(good) if kind in EXACT) + 1]
-    rates = ", ".join(f"{each.kind} {each.rate:,.0f}" for each in found if each.rate)
+    rates = [f"{each.kind} {each.rate:,.0f}" for each in found if each.rate]
     here = KINDS if device == "cpu" else ON_CUDA
     missing = {kind: reason for kind in here if (reason := why_not(kind, device))}
     reasons = missing | {each.kind: each.reason for each in found if each.reason}
-    said = f"{kinds[0]}, the fastest that agrees; positions/s: {rates}" + _left_out(reasons)
+    how = f", the fastest that agrees; positions/s: {', '.join(rates)}" if rates else ""
+    said = kinds[0] + how + _left_out(reasons)
     return Choice(kinds=tuple(kinds), wanted=kinds[0], said=said)
 
 
 def _left_out(reasons: dict[str, str]) -> str:
     """Kinds that are not played with, and why; empty where there are none."""
-    told = [f"{kind} {reason}" for kind, reason in reasons.items()]
-    return "; left out: " + ", ".join(told) if told else ""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for kind, reason in reasons.items():
+        kinds[reason].append(kind)
+    told = [f"{' and '.join(alike)}: {reason}" for reason, alike in kinds.items()]
+    return "; left out " + ", ".join(told) if told else ""
 
 
 def try_all(

@@ -49,12 +49,12 @@ def test_what_cannot_be_had_is_replaced_by_the_nearest_kind(
     monkeypatch.setattr("model.evaluator.is_installed", lambda: False)
     missing = fixed_choice("openvino-int8", "cpu")
     assert missing.kinds == ("onnx-int8", "onnx") and missing.wanted == "openvino-int8"
-    reason = "openvino-int8 is not installed (pip install 'narabe[openvino]')"
-    assert missing.said == f"onnx-int8; left out: {reason}"
+    reason = "openvino-int8: is not installed (pip install 'narabe[openvino]')"
+    assert missing.said == f"onnx-int8; left out {reason}"
     assert fixed_choice("openvino", "cpu").kinds == ("onnx",)
     elsewhere = fixed_choice("onnx-int8", "cuda")
     assert elsewhere.kinds == ("torch-bf16", "torch")
-    assert elsewhere.said.endswith("onnx-int8 computes on the CPU only, not on cuda")
+    assert elsewhere.said.endswith("onnx-int8: computes on the CPU only, not on cuda")
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ def broken_openvino(
 def test_a_broken_extra_is_left_out(positions: Positions, broken_openvino: None) -> None:
     chosen = fixed_choice("openvino-int8", "cpu")
     assert chosen.kinds == ("onnx-int8", "onnx")
-    assert "openvino-int8 does not work here (" in chosen.said and "\n" not in chosen.said
+    assert "openvino-int8: does not work here (" in chosen.said and "\n" not in chosen.said
     taken = measured_choice(wild_network(PRESETS["b2c16"]), "cpu", 8, positions, seconds=0.1)
     assert not {"openvino", "openvino-int8"} & set(taken.kinds)
-    assert "; left out: openvino does not work here (" in taken.said
+    assert "; left out openvino and openvino-int8: does not work here (" in taken.said
     sys.modules.pop("openvino", None)
 
 
@@ -101,9 +101,10 @@ def test_without_onnx_pytorch_plays(
     package: str, positions: Positions, monkeypatch: pytest.MonkeyPatch, forgetful: None
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("model.evaluator.is_installed", lambda: False)
     chosen = fixed_choice("onnx-int8", "cpu")
     assert chosen.kinds == ("torch",)
-    assert f"onnx-int8 does not work here ({package} cannot be imported" in chosen.said
+    assert f"onnx-int8 and onnx: does not work here ({package} cannot be imported" in chosen.said
     network = wild_network(PRESETS["b2c16"])
     taken = measured_choice(network, "cpu", 8, positions, seconds=0.1)
     assert set(taken.kinds) <= {"torch", "torch-bf16"} and taken.kinds[-1] == "torch"
@@ -123,19 +124,24 @@ def test_a_kind_that_fails_on_the_network_is_left_out(
     monkeypatch.setattr(choice_module, "evaluator_for", failing)
     taken = measured_choice(wild_network(PRESETS["b2c16"]), "cpu", 8, positions, seconds=0.1)
     assert "torch-bf16" not in taken.kinds
-    assert "torch-bf16 failed (no such instruction)" in taken.said
+    assert "torch-bf16: failed (no such instruction)" in taken.said
     assert "torch-bf16 0" not in taken.said
 
 
 def test_a_network_of_no_numbers_is_told_in_words(
-    positions: Positions, recwarn: pytest.WarningsRecorder
+    positions: Positions,
+    recwarn: pytest.WarningsRecorder,
+    monkeypatch: pytest.MonkeyPatch,
+    forgetful: None,
 ) -> None:
     network = wild_network(PRESETS["b2c16"])
     with torch.no_grad():
         network.stem.weight[0] = float("nan")
+    monkeypatch.setattr("model.evaluator.is_installed", lambda: False)
     taken = measured_choice(network, "cpu", 8, positions, seconds=0.1)
     assert taken.kinds == ("onnx",)
-    assert "onnx-int8 failed (the network's weights are no finite numbers)" in taken.said
+    assert taken.said.startswith("onnx; left out ")
+    assert "onnx-int8: failed (the network's weights are no finite numbers)" in taken.said
     assert not [each for each in recwarn if each.category is RuntimeWarning]
 
 
@@ -157,7 +163,7 @@ def test_the_fastest_that_agrees_is_taken(
     taken = measured_choice(network, "cpu", 8, positions)
     assert taken.kinds == ("torch",)
     assert "torch-bf16 5, onnx-int8 4" in taken.said
-    assert "torch-bf16 differs (policy by " in taken.said.partition("; left out: ")[2]
+    assert "torch-bf16: differs (policy by " in taken.said.partition("; left out ")[2]
 
 
 def test_measuring_ends_in_float32(positions: Positions) -> None:

@@ -166,7 +166,7 @@ def test_twins_take_turns_with_answers_of_their_own(make: Any, kind: str) -> Non
     network = wild_network(PRESETS["b2c16"])
     evaluator = make(network, 4)
     planes, globals_, keys = arrays(12)
-    expected = [each.copy() for each in make(network, 12).evaluate(planes, globals_, keys)]
+    expected = [each.copy() for each in make(network, 4).evaluate(planes, globals_, keys)]
     twins = [evaluator, evaluator.twin(), evaluator.twin()]
     memories = [twin.inputs(9, 9)[0] for twin in twins]
     assert len({memory.ctypes.data for memory in memories}) == 3
