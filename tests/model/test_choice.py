@@ -1,5 +1,6 @@
 """Which evaluator a run plays with."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,3 +182,19 @@ def test_tasks_take_turns() -> None:
     rates = timed({name: lambda name=name: task(name) for name in "ab"}, 0.0)
     assert order == ["a", "b"] * choice_module.ROUNDS
     assert all(rate > 0 for name in rates for rate in rates[name])
+
+
+def test_everything_is_imported_without_onnx(tmp_path: Path) -> None:
+    """A run, its messages of errors and its players, where both packages are broken."""
+    for package in ("onnx", "onnxruntime"):
+        (tmp_path / f"{package}.py").write_text("raise OSError('undefined symbol')")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import model.export, selfplay.loop\n"
+        "from scripts.train import explained; explained(lambda: None)\n"
+        "from model.choice import fixed_choice; print(*fixed_choice('auto', 'cpu').kinds)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout, done.stderr) == ("torch\n", "")
