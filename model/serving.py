@@ -35,7 +35,7 @@ CALIBRATED, COMPARED = 512, 2000
 
 
 class DamagedError(CheckpointError):
-    """A file beside a checkpoint that cannot be read: what served can be made again."""
+    """What is stored beside a checkpoint cannot be read; who asks says what becomes of it."""
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -139,9 +139,7 @@ def load_served(path: Path | str) -> Served | None:
             int8 = bytes(opened.get_tensor("int8").numpy()) if "int8" in names else b""
         kind, form = str(stored["kind"]), int(stored["format"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise DamagedError(
-            f"{file}: truncated or damaged; a run that goes on with this version makes it again"
-        ) from error
+        raise DamagedError(f"{file}: truncated or damaged") from error
     if form > FORMAT or kind not in KINDS:
         raise CheckpointError(
             f"{file}: written by a newer narabe (format {form}, evaluator {kind}); update narabe"

@@ -96,13 +96,14 @@ def play_game_again(
 ) -> "GameRecord":
     """The record of the game that comes out now.
 
-    Raises CheckpointError for missing weights, ReplayError for an evaluator that cannot be had.
+    Raises CheckpointError for missing weights, ReplayError where what evaluated them cannot be had
+    or is damaged.
     """
     import torch
 
     from model.checkpoint import Checkpoint
     from model.evaluator import evaluator_for, why_not
-    from model.serving import load_served
+    from model.serving import DamagedError, load_served
     from selfplay.run import checkpoint_name
     from selfplay.worker import play_again
 
@@ -112,7 +113,13 @@ def play_game_again(
 
     def evaluator(version: int) -> "Evaluator":
         path = run / "checkpoints" / checkpoint_name(version)
-        network, served = Checkpoint.load(path, place).network, load_served(path)
+        network = Checkpoint.load(path, place).network
+        try:
+            served = load_served(path)
+        except DamagedError as error:
+            raise ReplayError(
+                f"{error}; restore it, or delete it to play the game again in float32"
+            ) from error
         if served and (reason := why_not(served.kind, "cpu")):
             raise ReplayError(f"{path}: was played with {served.kind}, which {reason}")
         return evaluator_for(network, place, config.batch_size, served)

@@ -130,7 +130,7 @@ def _served(path: Path | str) -> Served | None:
     try:
         return load_served(path)
     except DamagedError as error:
-        _log.warning("%s; until then it plays in float32", error)
+        _log.warning("%s; its version plays in float32", error)
         return None
 
 
