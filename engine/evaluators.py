@@ -21,7 +21,8 @@ class Evaluator(Protocol):
 
         `planes` [n, C, H, W] and `globals_` [n, G] are features (`engine.features`), `keys` [n]
         identify the positions. Returns policy logits [n, H*W + 16] (unmasked; the canvas points,
-        then the options) and values [n] in [-1, 1]: the expected result for the seat to act.
+        then the options) and values [n] in [-1, 1]: the expected result for the seat to act. Both
+        are valid until the next call, which may overwrite them: who keeps them longer copies them.
         """
         ...
 

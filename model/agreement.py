@@ -30,7 +30,7 @@ class Agreement:
 
     @property
     def is_close(self) -> bool:
-        """Whether it is within the bounds; not where an answer is no number."""
+        """Whether it is within the bounds; not where it is no number."""
         return self.policy_kl <= POLICY_KL and self.value_error <= VALUE_ERROR
 
     def curves(self) -> dict[str, float]:
@@ -52,14 +52,17 @@ class Answers:
 
     @classmethod
     def of(cls, evaluator: Evaluator, positions: Positions) -> Answers:
-        """What an evaluator says."""
+        """What an evaluator says. Raises ValueError where that is no finite number."""
         keys = np.zeros(len(positions), np.uint64)
-        logits, values = evaluator.evaluate(positions.planes, positions.globals_, keys)
+        with np.errstate(all="ignore"):
+            logits, values = evaluator.evaluate(positions.planes, positions.globals_, keys)
+        if not (np.isfinite(logits[positions.legal]).all() and np.isfinite(values).all()):
+            raise ValueError("its answers are no finite numbers")
         logits = np.where(positions.legal, logits, -np.inf)
         logits -= logits.max(axis=1, keepdims=True)
         logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
         best = logits.argmax(axis=1)
-        return cls(np.where(positions.legal, logits, 0.0).astype(np.float32), best, values)
+        return cls(np.where(positions.legal, logits, 0.0).astype(np.float32), best, values.copy())
 
 
 def agreement(reference: Answers, found: Answers, positions: Positions) -> Agreement:

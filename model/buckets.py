@@ -5,8 +5,11 @@ What every kind of evaluator shares; imports neither torch nor anything that doe
 
 from __future__ import annotations
 
+import copy
+import threading
 from abc import ABC, abstractmethod
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,77 +34,115 @@ class Canvas(Protocol):
         """Judge at least the first `rows` rows of the inputs.
 
         Returns policy logits [rows or more, H*W + 16] and value logits [rows or more, 3], in memory
-        that the next call may overwrite.
+        that the caller may write to and that the next call may overwrite.
         """
         ...
+
+
+@dataclass(slots=True, frozen=True)
+class _Place:
+    """What one caller uses for boards of one size."""
+
+    canvas: Canvas
+    values: Floats
+    """[batch size]; what is computed on the way to them, too."""
 
 
 class BucketEvaluator(ABC):
     """Judges positions (`engine.evaluators.Evaluator`), at most `batch_size` rows at a time.
 
-    Inputs are written in place into a canvas made once for each size of board, answers are arrays
-    of their own. Rows that a part leaves unused hold what earlier calls left there: a network must
-    answer a row the same whatever the others are.
+    Inputs and answers lie in memory made once for each size of board, so that a call of up to
+    `batch_size` rows allocates nothing that grows with them. Rows that a part leaves unused hold
+    what earlier calls left there: a network must answer a row the same whatever the others are.
+
+    For one thread; another one asks a `twin`.
     """
 
     def __init__(self, batch_size: int) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size: {batch_size} is less than 1")
         self.batch_size = batch_size
-        self._canvases: dict[tuple[int, int], Canvas] = {}
+        self._places: dict[tuple[int, int], _Place] = {}
+        #: What a kind makes of the network once for each size of board; twins share it.
+        self._programs: dict[tuple[int, int], Any] = {}
+        self._lock = threading.Lock()
+
+    def twin(self) -> Self:
+        """The same network for another thread: inputs and answers are its own.
+
+        The network works for one of the twins at a time.
+        """
+        twin = copy.copy(self)
+        twin._places = {}
+        return twin
 
     @abstractmethod
     def _canvas(self, height: int, width: int) -> Canvas:
-        """The network on boards of this size."""
+        """The network on boards of this size; called by one thread at a time."""
 
-    def inputs(self, height: int, width: int) -> tuple[Floats, Floats] | None:
+    def inputs(self, height: int, width: int) -> tuple[Floats, Floats]:
         """Memory that is evaluated in place: planes [batch size, C, H, W], globals [batch size, G].
 
         Who writes positions into its first rows, and asks about these rows, saves a copy. Every
-        call about other arrays overwrites it. None where the network wants another order in memory.
+        call about other arrays overwrites it.
         """
-        canvas = self._canvas_of(height, width)
-        if not canvas.planes.flags.c_contiguous:
-            return None
+        canvas = self._place(height, width).canvas
         return canvas.planes, canvas.globals_
 
-    def _canvas_of(self, height: int, width: int) -> Canvas:
-        canvas = self._canvases.get((height, width))
-        if canvas is None:
-            canvas = self._canvases[height, width] = self._canvas(height, width)
-        return canvas
+    def _place(self, height: int, width: int) -> _Place:
+        place = self._places.get((height, width))
+        if place is None:
+            with self._lock:
+                canvas = self._canvas(height, width)
+            place = _Place(canvas, np.zeros(self.batch_size, np.float32))
+            self._places[height, width] = place
+        return place
 
     def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """Policy logits [n, H*W + 16] and values [n], as `Evaluator.evaluate` states.
 
         `planes` [n, C, H, W], `globals_` [n, G]; `keys` [n] are not needed.
         """
+        count, _, height, width = planes.shape
         logits, outcomes = self.evaluate_outcomes(planes, globals_)
-        return logits, outcomes[:, 0] - outcomes[:, 2]
+        if count > self.batch_size:
+            return logits, outcomes[:, 0] - outcomes[:, 2]
+        values = self._place(height, width).values[:count]
+        return logits, np.subtract(outcomes[:, 0], outcomes[:, 2], out=values)
 
     def evaluate_outcomes(self, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
-        """Policy logits [n, H*W + 16] and probabilities of win, draw and loss [n, 3]."""
+        """Policy logits [n, H*W + 16] and probabilities of win, draw and loss [n, 3].
+
+        As those of `evaluate` they are valid until the next call.
+        """
         count, _, height, width = planes.shape
-        canvas = self._canvas_of(height, width)
+        place = self._place(height, width)
+        if count <= self.batch_size:
+            return self._judge(place, planes, globals_)
         logits = np.empty((count, height * width + len(OPTIONS)), np.float32)
         outcomes = np.empty((count, 3), np.float32)
         for start in range(0, count, self.batch_size):
-            rows = min(self.batch_size, count - start)
-            part = slice(start, start + rows)
-            if planes.base is not canvas.planes or globals_.base is not canvas.globals_:
-                canvas.planes[:rows] = planes[part]
-                canvas.globals_[:rows] = globals_[part]
-            found_logits, found_outcomes = canvas.run(rows)
-            logits[part], outcomes[part] = found_logits[:rows], found_outcomes[:rows]
-        return logits, _softmax(outcomes)
+            part = slice(start, start + self.batch_size)
+            logits[part], outcomes[part] = self._judge(place, planes[part], globals_[part])
+        return logits, outcomes
+
+    def _judge(self, place: _Place, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
+        """`evaluate_outcomes` of at most `batch_size` rows."""
+        canvas, rows = place.canvas, len(planes)
+        if planes.base is not canvas.planes or globals_.base is not canvas.globals_:
+            canvas.planes[:rows] = planes
+            canvas.globals_[:rows] = globals_
+        with self._lock:
+            logits, outcomes = canvas.run(rows)
+        _softmax(outcomes[:rows], place.values[:rows])
+        return logits[:rows], outcomes[:rows]
 
 
 def write_in_place(batch: SearchBatch, evaluator: Evaluator) -> None:
     """Let a search make its batches where the evaluator reads them, if that has such memory."""
     if not isinstance(evaluator, BucketEvaluator) or evaluator.batch_size < batch.batch_size:
         return
-    if inputs := evaluator.inputs(batch.height, batch.width):
-        batch.write_into(*inputs)
+    batch.write_into(*evaluator.inputs(batch.height, batch.width))
 
 
 def input_buffers(batch_size: int, height: int, width: int) -> tuple[Floats, Floats]:
@@ -120,8 +161,11 @@ def output_buffers(batch_size: int, height: int, width: int) -> tuple[Floats, Fl
     )
 
 
-def _softmax(logits: Floats) -> Floats:
-    """Along the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    result: Floats = powers / powers.sum(axis=-1, keepdims=True)
-    return result
+def _softmax(logits: Floats, row: Floats) -> None:
+    """In place, along the last axis of logits [n, ...]; `row` [n] is overwritten."""
+    column = row[:, None]
+    logits.max(axis=1, out=row)
+    np.subtract(logits, column, out=logits)
+    np.exp(logits, out=logits)
+    logits.sum(axis=1, out=row)
+    np.divide(logits, column, out=logits)

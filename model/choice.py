@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,16 +14,36 @@ import numpy as np
 from engine.evaluators import Evaluator
 from engine.rules import similar
 from model.agreement import Agreement, Answers, agreement
-from model.evaluator import EXACT, KINDS, evaluator_for, exact_kind, why_not
+from model.evaluator import EXACT, KINDS, ON_CUDA, evaluator_for, exact_kind, why_not
 from model.network import Network
+from model.onnx_evaluator import one_line
 from model.positions import Positions
-from model.serving import CALIBRATED, make_served
+from model.serving import CALIBRATED, exact_answers, make_served
 
 AUTO = "auto"
 NAMES = (AUTO, *KINDS)
 
-UNTIMED = {"cpu": ("onnx-int8", "onnx"), "cuda": ("torch-bf16", "torch")}
-"""What `auto` tries, in order, where the clock must decide nothing."""
+UNTIMED = {"cpu": "onnx-int8", "cuda": "torch-bf16"}
+"""What `auto` means where the clock must decide nothing."""
+
+NEXT = {
+    "cpu": {
+        "openvino-int8": "onnx-int8",
+        "onnx-int8": "onnx",
+        "openvino": "onnx",
+        "torch-bf16": "onnx",
+        "onnx": "torch",
+    },
+    "cuda": {
+        "openvino-int8": "torch-bf16",
+        "onnx-int8": "torch-bf16",
+        "openvino": "torch-bf16",
+        "torch-bf16": "torch",
+        "onnx": "torch",
+    },
+}
+"""What takes the place of a kind that cannot be had or is not close: the fastest that remains, as
+far as that is known without measuring."""
 
 ROUNDS = 5
 """Times that each kind is timed, in turn; the median counts."""
@@ -46,6 +68,8 @@ class Choice:
     """Kinds in the order in which they are tried for each version; the last computes in float32."""
 
     kinds: tuple[str, ...]
+    wanted: str
+    """The kind that was asked for, which may be none of them."""
     said: str
     """How it came about, in one line."""
 
@@ -60,16 +84,21 @@ def check_name(name: str) -> None:
 def fixed_choice(name: str, device: str) -> Choice:
     """The choice that a name means, without a look at the clock.
 
-    A kind that cannot be had here is replaced by `exact_kind`, which `said` says.
+    A kind that cannot be had here is replaced by those that follow in `NEXT`, which `said` says.
     """
     place = "cpu" if device == "cpu" else "cuda"
-    if name == AUTO:
-        kinds = UNTIMED[place]
-        return Choice(kinds=kinds, said=f"{kinds[0]} (auto without measuring)")
-    exact = exact_kind(place)
-    if reason := why_not(name, place):
-        return Choice(kinds=(exact,), said=f"{exact}, as {name} {reason}")
-    return Choice(kinds=(name,) if name in EXACT else (name, exact), said=name)
+    wanted = UNTIMED[place] if name == AUTO else name
+    reasons: dict[str, str] = {}
+    kinds: list[str] = []
+    kind = wanted
+    while not kinds or kinds[-1] not in EXACT:
+        if reason := why_not(kind, place):
+            reasons[kind] = reason
+        else:
+            kinds.append(kind)
+        kind = NEXT[place].get(kind, "torch")
+    said = kinds[0] + (" (auto without measuring)" if name == AUTO else "")
+    return Choice(kinds=tuple(kinds), wanted=wanted, said=said + _left_out(reasons))
 
 
 def measured_choice(
@@ -78,17 +107,28 @@ def measured_choice(
     """Time all kinds that can be had here on a network, a board and a batch size.
 
     Takes about `seconds`. The choice is sorted by speed, down to the first kind in float32; kinds
-    that do not agree with float32 are left out.
+    that fail or do not agree with float32 are left out.
     """
     found = try_all(network, device, batch_size, positions, seconds)
     found.sort(key=lambda each: -each.rate)
     good = [each.kind for each in found if not each.reason] + [exact_kind(device)]
     kinds = good[: next(i for i, kind in enumerate(good) if kind in EXACT) + 1]
-    told = [
-        f"{each.kind} {each.rate:,.0f}" + (f" ({each.reason})" if each.reason else "")
-        for each in found
-    ]
-    return Choice(kinds=tuple(kinds), said=f"{kinds[0]}; positions/s: {', '.join(told)}")
+    rates = [f"{each.kind} {each.rate:,.0f}" for each in found if each.rate]
+    here = KINDS if device == "cpu" else ON_CUDA
+    missing = {kind: reason for kind in here if (reason := why_not(kind, device))}
+    reasons = missing | {each.kind: each.reason for each in found if each.reason}
+    how = f", the fastest that agrees; positions/s: {', '.join(rates)}" if rates else ""
+    said = kinds[0] + how + _left_out(reasons)
+    return Choice(kinds=tuple(kinds), wanted=kinds[0], said=said)
+
+
+def _left_out(reasons: dict[str, str]) -> str:
+    """Kinds that are not played with, and why; empty where there are none."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for kind, reason in reasons.items():
+        kinds[reason].append(kind)
+    told = [f"{' and '.join(alike)}: {reason}" for reason, alike in kinds.items()]
+    return "; left out " + ", ".join(told) if told else ""
 
 
 def try_all(
@@ -99,27 +139,43 @@ def try_all(
     seconds: float,
     kinds: Sequence[str] = KINDS,
 ) -> list[Candidate]:
-    """Every kind that can be had, compared with float32 and timed in turn."""
+    """Every kind that can be had, compared with float32 and timed in turn.
+
+    One that fails, whatever it raises, has the rate 0 and an agreement of NaN.
+    """
     compared = positions.part(slice(CALIBRATED, None))
-    reference = Answers.of(evaluator_for(network, device, batch_size), compared)
-    tried: dict[str, tuple[Evaluator, Agreement, str]] = {}
+    tried: dict[str, tuple[Evaluator, Agreement]] = {}
+    failures: dict[str, str] = {}
+    reference: Answers | None = None
     for kind in kinds:
         if why_not(kind, device):
             continue
-        served = make_served(kind, network, positions)
-        evaluator = evaluator_for(network, device, batch_size, served)
-        close = agreement(reference, Answers.of(evaluator, compared), compared)
-        tried[kind] = evaluator, close, _reason(close)
+        try:
+            if reference is None:
+                reference = exact_answers(network, device, batch_size, compared)
+            served = make_served(kind, network, positions)
+            evaluator = evaluator_for(network, device, batch_size, served)
+            close = agreement(reference, Answers.of(evaluator, compared), compared)
+        except Exception as error:
+            failures[kind] = f"failed ({one_line(error)})"
+        else:
+            tried[kind] = evaluator, close
     rates = timed(
-        {kind: _task(evaluator, positions, batch_size) for kind, (evaluator, *_) in tried.items()},
+        {kind: _task(evaluator, positions, batch_size) for kind, (evaluator, _) in tried.items()},
         seconds,
     )
-    found = []
-    for kind, (_, close, reason) in tried.items():
-        rate = statistics.median(rates[kind])
-        spread = (max(rates[kind]) - min(rates[kind])) / 2 / rate
-        found.append(Candidate(kind=kind, rate=rate, spread=spread, agreement=close, reason=reason))
-    return found
+    found = [_candidate(kind, rates[kind], close) for kind, (_, close) in tried.items()]
+    nothing = Agreement(policy_kl=math.nan, top1=math.nan, value_error=math.nan)
+    return found + [
+        Candidate(kind=kind, rate=0.0, spread=0.0, agreement=nothing, reason=reason)
+        for kind, reason in failures.items()
+    ]
+
+
+def _candidate(kind: str, rates: list[float], close: Agreement) -> Candidate:
+    rate = statistics.median(rates)
+    spread = (max(rates) - min(rates)) / 2 / rate
+    return Candidate(kind=kind, rate=rate, spread=spread, agreement=close, reason=_reason(close))
 
 
 def timed(tasks: dict[str, Callable[[], int]], seconds: float) -> dict[str, list[float]]:
@@ -151,4 +207,4 @@ def _reason(close: Agreement) -> str:
     """What is wrong with a kind's answers, in a few words."""
     if close.is_close:
         return ""
-    return f"differs: policy by {close.policy_kl:.2g} nats, value by {close.value_error:.2g}"
+    return f"differs (policy by {close.policy_kl:.2g} nats, value by {close.value_error:.2g})"

@@ -21,7 +21,7 @@ from model.bot import LAUNCHER, META_FILE, NETWORK_FILE, BotMeta
 from model.checkpoint import Checkpoint, checkpoint_stem
 from model.games import GameEntry
 from model.network import OFF_BOARD, Network
-from model.onnx_evaluator import OnnxEvaluator
+from model.onnx_evaluator import OnnxError, OnnxEvaluator
 from model.onnx_graph import onnx_network
 
 TOLERANCE = 1e-4
@@ -87,8 +87,11 @@ def export(
         raise ExportError(f"{folder}: has files of something else; give a new folder's name")
     loaded = Checkpoint.load(checkpoint)
     meta = loaded.meta
-    network = onnx_network(loaded.network)
-    difference = largest_difference(loaded.network, network, (*meta.games, *CHECK_GAMES))
+    try:
+        network = onnx_network(loaded.network)
+        difference = largest_difference(loaded.network, network, (*meta.games, *CHECK_GAMES))
+    except OnnxError as error:
+        raise ExportError(f"{checkpoint}: {error}; nothing was written") from error
     if not difference <= TOLERANCE:  # also where it is NaN
         raise ExportError(
             f"{checkpoint}: the exported network's outputs differ from the checkpoint's by"

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
 
 from model.calibration import Ranges
 from model.network import OFF_BOARD, Network
@@ -71,7 +70,7 @@ class _Int8Graph(GraphWriter):
         planes, globals_ = INPUTS
         self._mask = self.mask(planes)
         self._points, self._size = self.sizes(self._mask)
-        byte, last = TensorProto.UINT8, [0, 2, 3, 1]
+        byte, last = self.onnx.TensorProto.UINT8, [0, 2, 3, 1]
         channels = self.weight("stem.weight").shape[1]
         # Planes are 0 or 1: bytes hold them exactly.
         stones = self.op("Transpose", self.op("Cast", planes, to=byte), perm=last)
@@ -123,7 +122,7 @@ class _Int8Graph(GraphWriter):
         """`pool(F.relu(layer(x)) * mask, points)`, in float32."""
         kept = self.on_board(self.conv(name, x, self.code(name)))
         # Whole numbers, in steps: float32 adds them exactly, in whatever order a kernel does it.
-        steps = self.op("Cast", kept.name, to=TensorProto.FLOAT)
+        steps = self.op("Cast", kept.name, to=self.onnx.TensorProto.FLOAT)
         steps = self.op("Reshape", steps, self.integers(0, -1, kept.channels))
         step, axis = self.coded(kept.code)[0], self.integers(1)
         total = self.op("Mul", self.op("ReduceSum", steps, axis, keepdims=0), step)

@@ -22,6 +22,7 @@ from model.losses import Calibration, Losses, compute_losses
 from model.muon import Muon
 from model.network import Network
 from model.targets import Batch
+from model.torch_evaluator import DEVICE
 
 STATE_FORMAT = 1
 STATE_FILE = "learner.safetensors"
@@ -148,6 +149,11 @@ class Learner:
         Raises DivergedError where the loss or the gradient is no finite number or the loss has
         exploded; the weights are then as they were, and the batch has been stored.
         """
+        with DEVICE:
+            return self._step(batch, fraction)
+
+    def _step(self, batch: Batch, fraction: float) -> dict[str, float]:
+        """`step`, with the device for itself."""
         config = self.config
         rate = config.learning_rate(self.steps, fraction)
         for group in self._optimizer.param_groups:

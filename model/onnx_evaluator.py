@@ -5,14 +5,17 @@ Imports neither torch nor anything that does.
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime
 
 from engine.features import GLOBALS, PLANES
 from model.buckets import BucketEvaluator, Floats, input_buffers, output_buffers
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 INPUTS = ("planes", "globals")
 OUTPUTS = ("policy_logits", "value_logits")
@@ -24,6 +27,26 @@ shapes to plan memory for."""
 
 class OnnxError(Exception):
     """A network file that cannot be used; one line naming the file, the reason and what to do."""
+
+
+def one_line(error: Exception) -> str:
+    """What another library's error says, in its first line."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def imported(module: str) -> Any:
+    """A module of onnx or onnxruntime, so that only what needs it fails without. Raises OnnxError.
+
+    What a broken installation raises may be anything.
+    """
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        package = module.partition(".")[0]
+        raise OnnxError(
+            f"{package} cannot be imported ({one_line(error)}); install it again with"
+            f" 'pip install --force-reinstall {package}'"
+        ) from error
 
 
 class OnnxEvaluator(BucketEvaluator):
@@ -39,7 +62,7 @@ class OnnxEvaluator(BucketEvaluator):
     ) -> None:
         """Load a file such as `network.onnx`, or its bytes.
 
-        Raises OnnxError for a network that is missing, damaged or foreign.
+        Raises OnnxError for a network that is missing, damaged or foreign, and without onnxruntime.
         """
         super().__init__(batch_size)
         self._session = _session(network, threads)
@@ -92,6 +115,7 @@ def _session(network: Path | str | bytes, threads: int) -> onnxruntime.Inference
     path = "network" if isinstance(network, bytes) else Path(network)
     if isinstance(path, Path) and not path.is_file():
         raise OnnxError(f"{path}: no such file; export the bot again with scripts.export")
+    onnxruntime = imported("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
 from engine import OPTIONS
 from engine.features import GLOBALS, PLANES
 from model.network import MASK_PLANE, POOL_CENTRE, POOL_SCALE, Network
-from model.onnx_evaluator import INPUTS, OUTPUTS
+from model.onnx_evaluator import INPUTS, OUTPUTS, imported
+
+if TYPE_CHECKING:
+    import onnx
 
 IR_VERSION = 8
 """Of ONNX 1.12 (2022): read by every ONNX Runtime that supports Python 3.11."""
@@ -26,6 +27,9 @@ class GraphWriter:
     """Nodes and initialisers, growing. Every method that adds nodes returns its output's name."""
 
     def __init__(self, network: Network) -> None:
+        """Raises OnnxError where the package onnx cannot be imported."""
+        self.onnx = imported("onnx")
+        self._arrays = imported("onnx.numpy_helper")
         self.network = network
         self.nodes: list[onnx.NodeProto] = []
         self._stored: dict[str, onnx.TensorProto] = {}
@@ -35,6 +39,7 @@ class GraphWriter:
         """The graph as an ONNX file with the inputs and outputs of `Network.forward`."""
         planes, globals_ = INPUTS
         policy_logits, value_logits = OUTPUTS
+        helper = self.onnx.helper
         opsets = [helper.make_opsetid("", opset)]
         if microsoft:
             opsets.append(helper.make_opsetid(MICROSOFT, 1))
@@ -43,12 +48,12 @@ class GraphWriter:
                 self.nodes,
                 "narabe",
                 inputs=[
-                    _value(planes, ["batch", len(PLANES), "height", "width"]),
-                    _value(globals_, ["batch", len(GLOBALS)]),
+                    self._value(planes, ["batch", len(PLANES), "height", "width"]),
+                    self._value(globals_, ["batch", len(GLOBALS)]),
                 ],
                 outputs=[
-                    _value(policy_logits, ["batch", f"height*width+{len(OPTIONS)}"]),
-                    _value(value_logits, ["batch", 3]),
+                    self._value(policy_logits, ["batch", f"height*width+{len(OPTIONS)}"]),
+                    self._value(value_logits, ["batch", 3]),
                 ],
                 initializer=list(self._stored.values()),
             ),
@@ -56,7 +61,7 @@ class GraphWriter:
             ir_version=IR_VERSION,
             producer_name="narabe",
         )
-        onnx.checker.check_model(model, full_check=not microsoft)
+        self.onnx.checker.check_model(model, full_check=not microsoft)
         return bytes(model.SerializeToString())
 
     def weight(self, name: str) -> NDArray[np.float32]:
@@ -70,15 +75,16 @@ class GraphWriter:
     ) -> str:
         """Add a node."""
         output = output or f"{kind}_{len(self.nodes)}"
+        make = self.onnx.helper.make_node
         self.nodes.append(
-            helper.make_node(kind, list(inputs), [output], name=output, domain=domain, **attributes)
+            make(kind, list(inputs), [output], name=output, domain=domain, **attributes)
         )
         return output
 
     def store(self, name: str, array: NDArray[Any]) -> str:
         """Add an initialiser, once for each name."""
         if name not in self._stored:
-            self._stored[name] = numpy_helper.from_array(np.array(array, order="C"), name)
+            self._stored[name] = self._arrays.from_array(np.array(array, order="C"), name)
         return name
 
     def stored_weight(self, name: str) -> str:
@@ -110,6 +116,7 @@ class GraphWriter:
         root = self.op("Sub", self.op("Sqrt", points), self.number(POOL_CENTRE))
         return points, self.op("Mul", root, self.number(POOL_SCALE))
 
-
-def _value(name: str, shape: list[int | str]) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    def _value(self, name: str, shape: list[int | str]) -> onnx.ValueInfoProto:
+        number = self.onnx.TensorProto.FLOAT
+        info: onnx.ValueInfoProto = self.onnx.helper.make_tensor_value_info(name, number, shape)
+        return info

@@ -31,34 +31,39 @@ class OpenVinoEvaluator(BucketEvaluator):
         self._openvino, self._core, self._network = openvino, openvino.Core(), network
 
     def _canvas(self, height: int, width: int) -> _OpenVinoCanvas:
-        return _OpenVinoCanvas(
-            self._openvino, self._core, self._network, self.batch_size, (height, width)
-        )
+        compiled = self._programs.get((height, width))
+        if compiled is None:
+            compiled = self._programs[height, width] = self._compiled(height, width)
+        return _OpenVinoCanvas(self._openvino, compiled, self.batch_size, (height, width))
 
-
-class _OpenVinoCanvas:
-    """The compiled network with buffers that it reads and writes itself."""
-
-    def __init__(
-        self, openvino: Any, core: Any, network: bytes, batch_size: int, board: tuple[int, int]
-    ) -> None:
-        self.planes, self.globals_ = input_buffers(batch_size, *board)
-        self._outputs = output_buffers(batch_size, *board)
-        model = core.read_model(network)
-        inputs = dict(zip(INPUTS, (self.planes, self.globals_), strict=True))
-        model.reshape({name: list(array.shape) for name, array in inputs.items()})
+    def _compiled(self, height: int, width: int) -> Any:
+        """The network for `batch_size` boards of this size."""
+        model = self._core.read_model(self._network)
+        inputs = zip(INPUTS, input_buffers(self.batch_size, height, width), strict=True)
+        model.reshape({name: list(array.shape) for name, array in inputs})
         options = {
             "INFERENCE_NUM_THREADS": 1,
             "NUM_STREAMS": 1,
             "INFERENCE_PRECISION_HINT": "bf16",
             "ENABLE_CPU_PINNING": False,
         }
-        self._request = core.compile_model(model, "CPU", options).create_infer_request()
-        outputs = dict(zip(OUTPUTS, self._outputs, strict=True))
-        for name, array in (inputs | outputs).items():
+        return self._core.compile_model(model, "CPU", options)
+
+
+class _OpenVinoCanvas:
+    """A compiled network with buffers that it reads and writes itself."""
+
+    def __init__(
+        self, openvino: Any, compiled: Any, batch_size: int, board: tuple[int, int]
+    ) -> None:
+        self.planes, self.globals_ = input_buffers(batch_size, *board)
+        self._outputs = output_buffers(batch_size, *board)
+        self._request = compiled.create_infer_request()
+        arrays = (self.planes, self.globals_, *self._outputs)
+        for name, array in zip((*INPUTS, *OUTPUTS), arrays, strict=True):
             self._request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
 
     def run(self, rows: int) -> tuple[Floats, Floats]:
         """`Canvas.run`."""
-        self._request.infer()
+        self._request.infer(share_outputs=True)  # no copies of them: they are ours already
         return self._outputs

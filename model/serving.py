@@ -23,6 +23,7 @@ from model.calibration import activation_ranges
 from model.checkpoint import CheckpointError, checkpoint_stem
 from model.evaluator import EXACT, INT8, KINDS, Served, evaluator_for, exact_kind, int8_file
 from model.network import Network
+from model.onnx_evaluator import one_line
 from model.positions import Positions
 
 FORMAT = 1
@@ -33,20 +34,25 @@ CALIBRATED, COMPARED = 512, 2000
 """Positions that the int8 network is scaled by, and others on which it is compared."""
 
 
+class DamagedError(CheckpointError):
+    """What is stored beside a checkpoint cannot be read; who asks says what becomes of it."""
+
+
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Prepared:
     """What serves a version, and how the kinds that were tried for it agree with float32."""
 
     served: Served
     agreements: dict[str, Agreement]
+    failures: dict[str, str]
+    """Kinds that failed, and why in a line."""
     seconds: float
 
-    def curves(self) -> dict[str, float]:
-        """Agreement of the kind tried first, whether it was passed over, and seconds."""
+    def curves(self, wanted: str) -> dict[str, float]:
+        """Agreement of the kind tried first, whether another than `wanted` serves, and seconds."""
         first = next(iter(self.agreements.values()), None)
-        passed_over = first is not None and not first.is_close
         return (first.curves() if first else {}) | {
-            "evaluator/fallback": float(passed_over),
+            "evaluator/fallback": float(self.served.kind != wanted),
             "evaluator/seconds": self.seconds,
         }
 
@@ -56,28 +62,46 @@ def prepare(
 ) -> Prepared:
     """Find the first of the kinds that says the same as float32; the last resort is float32.
 
-    The first `CALIBRATED` positions scale int8 networks, the others compare. The network must not
-    be in use elsewhere; it is moved to the CPU and to evaluation mode.
+    A kind that fails, whatever it raises, is passed over. The first `CALIBRATED` positions scale
+    int8 networks, the others compare. The network must not be in use elsewhere; it is moved to the
+    CPU and to evaluation mode.
     """
     began = time.perf_counter()
     agreements: dict[str, Agreement] = {}
+    failures: dict[str, str] = {}
     network = network.cpu().eval()
     compared = positions.part(slice(CALIBRATED, None))
     reference: Answers | None = None
     for kind in kinds:
-        served = make_served(kind, network, positions)
         if kind in EXACT:
+            served = Served(kind=kind)
             break
-        if reference is None:
-            reference = Answers.of(evaluator_for(network, device, batch_size), compared)
-        found = Answers.of(evaluator_for(network, device, batch_size, served), compared)
+        try:
+            if reference is None:
+                reference = exact_answers(network, device, batch_size, compared)
+            served = make_served(kind, network, positions)
+            found = Answers.of(evaluator_for(network, device, batch_size, served), compared)
+        except Exception as error:
+            failures[kind] = one_line(error)
+            continue
         agreements[kind] = agreement(reference, found, compared)
         if agreements[kind].is_close:
             break
     else:
         served = Served(kind=exact_kind(device))
-    seconds = time.perf_counter() - began
-    return Prepared(served=served, agreements=agreements, seconds=seconds)
+    return Prepared(
+        served=served,
+        agreements=agreements,
+        failures=failures,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def exact_answers(network: Network, device: str, batch_size: int, positions: Positions) -> Answers:
+    """What the network says in float32. Raises ValueError where that is no finite number."""
+    if not all(weight.isfinite().all() for weight in network.state_dict().values()):
+        raise ValueError("the network's weights are no finite numbers")
+    return Answers.of(evaluator_for(network, device, batch_size), positions)
 
 
 def make_served(kind: str, network: Network, positions: Positions) -> Served:
@@ -101,7 +125,10 @@ def save_prepared(path: Path | str, prepared: Prepared) -> None:
 
 
 def load_served(path: Path | str) -> Served | None:
-    """What serves the checkpoint `path`; None where nothing is stored. Raises CheckpointError."""
+    """What serves the checkpoint `path`; None where nothing is stored.
+
+    Raises DamagedError, and CheckpointError for what a newer narabe has written.
+    """
     file = _file(path)
     if not file.exists():
         return None
@@ -112,9 +139,7 @@ def load_served(path: Path | str) -> Served | None:
             int8 = bytes(opened.get_tensor("int8").numpy()) if "int8" in names else b""
         kind, form = str(stored["kind"]), int(stored["format"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"{file}: truncated or damaged; delete it, and the version plays in float32"
-        ) from error
+        raise DamagedError(f"{file}: truncated or damaged") from error
     if form > FORMAT or kind not in KINDS:
         raise CheckpointError(
             f"{file}: written by a newer narabe (format {form}, evaluator {kind}); update narabe"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import threading
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +19,11 @@ from model.network import Network
 _WARM_UP = 3
 """Passes before a CUDA graph is recorded, in which cuDNN chooses its kernels (PyTorch's advice)."""
 
+DEVICE = threading.Lock()
+"""Held while a CUDA graph is recorded, and by the learner for a step. Versions are made ready in a
+thread beside training: while one thread records, PyTorch's memory pools and random numbers are set
+up for the recording, and another thread's work on the device could get into it or break it."""
+
 
 class TorchEvaluator(BucketEvaluator):
     """Judges positions with a network (`engine.evaluators.Evaluator`).
@@ -28,7 +35,7 @@ class TorchEvaluator(BucketEvaluator):
     The evaluator owns a copy of the network: training on does not change what it says.
 
     With `bf16` it computes in bfloat16: on the CPU traced and frozen, on CUDA as a graph that is
-    recorded once for each size of board and reads and writes pinned memory.
+    recorded once for each size of board; inputs and answers lie in pinned memory.
     """
 
     def __init__(
@@ -49,20 +56,30 @@ class TorchEvaluator(BucketEvaluator):
     def load_weights(self, weights: Mapping[str, Tensor | NDArray[np.float32]]) -> None:
         """Use other weights of the same network from now on: name -> tensor or array.
 
-        Raises RuntimeError where names or shapes are others.
+        Not while there are twins. Raises RuntimeError where names or shapes are others.
         """
         self._network.load_state_dict(
             {name: torch.as_tensor(value) for name, value in weights.items()}
         )
         if self.bf16:
             self._half = _Half(self._network)
-            self._canvases.clear()
+            self._places.clear()
+            self._programs.clear()
 
     def _canvas(self, height: int, width: int) -> _CpuCanvas | _CudaCanvas:
-        module: nn.Module = self._half or self._network
+        program: Any = self._programs.get((height, width))
+        if program is None:
+            program = self._programs[height, width] = self._program(height, width)
         if self.device.type == "cuda":
-            return _CudaCanvas(module, self.device, self.batch_size, height, width)
-        return _CpuCanvas(module, self.batch_size, height, width)
+            return _CudaCanvas(program, self.batch_size, height, width)
+        return _CpuCanvas(program, self.batch_size, height, width)
+
+    def _program(self, height: int, width: int) -> _CpuProgram | _CudaProgram:
+        module: nn.Module = self._half or self._network
+        inputs = [torch.from_numpy(each) for each in input_buffers(self.batch_size, height, width)]
+        if self.device.type == "cuda":
+            return _CudaProgram(module, self.device, inputs)
+        return _CpuProgram(module, inputs)
 
 
 class _Half(nn.Module):
@@ -81,22 +98,36 @@ class _Half(nn.Module):
         return policy_logits.float(), value_logits.float()
 
 
-class _CpuCanvas:
+class _CpuProgram:
     """A network on the CPU; one in bfloat16 is traced and frozen for this size of board."""
 
-    def __init__(self, module: nn.Module, batch_size: int, height: int, width: int) -> None:
-        planes, globals_ = map(torch.from_numpy, input_buffers(batch_size, height, width))
-        self._planes = planes.contiguous(memory_format=torch.channels_last)
-        self._globals = globals_
-        self.planes, self.globals_ = self._planes.numpy(), globals_.numpy()
-        self._module = module
-        if isinstance(module, _Half):
-            self._module = _traced(module, self._planes, self._globals)
+    def __init__(self, module: nn.Module, inputs: list[Tensor]) -> None:
+        planes, self.globals_ = inputs
+        self._half = isinstance(module, _Half)
+        dtype = torch.bfloat16 if self._half else torch.float32
+        #: Planes as the network wants them in memory: they are brought there in one pass.
+        self._placed = planes.to(dtype, memory_format=torch.channels_last)
+        self._module = _traced(module, self._placed, self.globals_) if self._half else module
 
     @torch.inference_mode()
+    def run(self, planes: Tensor, globals_: Tensor) -> tuple[Tensor, Tensor]:
+        """Policy and value logits of a whole batch."""
+        self._placed.copy_(planes)
+        logits: tuple[Tensor, Tensor] = self._module(self._placed, globals_)
+        return logits
+
+
+class _CpuCanvas:
+    """Inputs on the CPU, read where they are written."""
+
+    def __init__(self, program: _CpuProgram, batch_size: int, height: int, width: int) -> None:
+        self._program = program
+        self.planes, self.globals_ = input_buffers(batch_size, height, width)
+        self._inputs = torch.from_numpy(self.planes), torch.from_numpy(self.globals_)
+
     def run(self, rows: int) -> tuple[Floats, Floats]:
         """`Canvas.run`."""
-        policy_logits, value_logits = self._module(self._planes, self._globals)
+        policy_logits, value_logits = self._program.run(*self._inputs)
         return policy_logits.numpy(), value_logits.numpy()
 
 
@@ -112,45 +143,60 @@ def _traced(module: nn.Module, planes: Tensor, globals_: Tensor) -> nn.Module:
     return frozen
 
 
-class _CudaCanvas:
-    """A network as a CUDA graph: kernels launched together, between buffers in pinned memory."""
+class _CudaProgram:
+    """A network as a CUDA graph: kernels launched together, between buffers on the device."""
 
-    def __init__(
-        self, module: nn.Module, device: torch.device, batch_size: int, height: int, width: int
-    ) -> None:
-        zeros = map(torch.from_numpy, input_buffers(batch_size, height, width))
-        self._pinned = [tensor.pin_memory() for tensor in zeros]
-        self.planes, self.globals_ = (tensor.numpy() for tensor in self._pinned)
-        self._inputs = [tensor.to(device) for tensor in self._pinned]
-        self._inputs[0] = self._inputs[0].contiguous(memory_format=torch.channels_last)
+    def __init__(self, module: nn.Module, device: torch.device, inputs: list[Tensor]) -> None:
+        planes, globals_ = inputs
+        placed = planes.to(device).contiguous(memory_format=torch.channels_last)
+        self._inputs = placed, globals_.to(device)
         self._device = device
         self._graph = torch.cuda.CUDAGraph()
         self._outputs = self._record(module)
-        self._answers = [torch.empty(output.shape, pin_memory=True) for output in self._outputs]
 
     @torch.inference_mode()
     def _record(self, module: nn.Module) -> tuple[Tensor, Tensor]:
         """Record the graph; returns where it leaves its outputs."""
-        stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.device(self._device):
+        with DEVICE, torch.cuda.device(self._device):
+            stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream(self._device))
             with torch.cuda.stream(stream):
                 for _ in range(_WARM_UP):
                     module(*self._inputs)
             torch.cuda.current_stream().wait_stream(stream)
-            with torch.cuda.graph(self._graph):
+            # "global" would make errors of other threads' copies and frees, which no lock covers.
+            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
                 policy_logits, value_logits = module(*self._inputs)
         return policy_logits, value_logits
 
+    def new_answers(self) -> list[Tensor]:
+        """Pinned memory for policy and value logits of a whole batch."""
+        return [torch.empty(output.shape, pin_memory=True) for output in self._outputs]
+
     @torch.inference_mode()
-    def run(self, rows: int) -> tuple[Floats, Floats]:
-        """`Canvas.run`."""
+    def run(self, inputs: list[Tensor], answers: list[Tensor]) -> None:
+        """Judge pinned inputs and wait for the pinned answers."""
         with torch.cuda.device(self._device):
-            for placed, pinned in zip(self._inputs, self._pinned, strict=True):
+            for placed, pinned in zip(self._inputs, inputs, strict=True):
                 placed.copy_(pinned, non_blocking=True)
             self._graph.replay()
-            for answer, output in zip(self._answers, self._outputs, strict=True):
+            for answer, output in zip(answers, self._outputs, strict=True):
                 answer.copy_(output, non_blocking=True)
             torch.cuda.current_stream().synchronize()
+
+
+class _CudaCanvas:
+    """Inputs and answers of one caller in pinned memory, which the device reads and writes."""
+
+    def __init__(self, program: _CudaProgram, batch_size: int, height: int, width: int) -> None:
+        self._program = program
+        zeros = map(torch.from_numpy, input_buffers(batch_size, height, width))
+        self._inputs = [tensor.pin_memory() for tensor in zeros]
+        self.planes, self.globals_ = (tensor.numpy() for tensor in self._inputs)
+        self._answers = program.new_answers()
+
+    def run(self, rows: int) -> tuple[Floats, Floats]:
+        """`Canvas.run`."""
+        self._program.run(self._inputs, self._answers)
         policy_logits, value_logits = self._answers
         return policy_logits.numpy(), value_logits.numpy()

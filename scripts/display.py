@@ -41,7 +41,9 @@ class Display:
             self._live.stop()
 
     def update(self, progress: Progress) -> None:
-        """Show the newest state of affairs."""
+        """Show the newest state of affairs; a notice stays above it."""
+        if progress.notice:
+            self._console.print(progress.notice, highlight=False, markup=False, soft_wrap=True)
         if self._console.is_terminal:
             self._live.update(panel(self._title, progress))
             return

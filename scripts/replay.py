@@ -94,12 +94,16 @@ def read_config(run: Path) -> "RunConfig":
 def play_game_again(
     run: Path, config: "RunConfig", record: "GameRecord", device: str | None
 ) -> "GameRecord":
-    """The record of the game that comes out now. Raises CheckpointError for missing weights."""
+    """The record of the game that comes out now.
+
+    Raises CheckpointError for missing weights, ReplayError where what evaluated them cannot be had
+    or is damaged.
+    """
     import torch
 
     from model.checkpoint import Checkpoint
-    from model.evaluator import evaluator_for
-    from model.serving import load_served
+    from model.evaluator import evaluator_for, why_not
+    from model.serving import DamagedError, load_served
     from selfplay.run import checkpoint_name
     from selfplay.worker import play_again
 
@@ -110,7 +114,15 @@ def play_game_again(
     def evaluator(version: int) -> "Evaluator":
         path = run / "checkpoints" / checkpoint_name(version)
         network = Checkpoint.load(path, place).network
-        return evaluator_for(network, place, config.batch_size, load_served(path))
+        try:
+            served = load_served(path)
+        except DamagedError as error:
+            raise ReplayError(
+                f"{error}; restore it, or delete it to play the game again in float32"
+            ) from error
+        if served and (reason := why_not(served.kind, "cpu")):
+            raise ReplayError(f"{path}: was played with {served.kind}, which {reason}")
+        return evaluator_for(network, place, config.batch_size, served)
 
     return play_again(
         record,

@@ -20,7 +20,6 @@ import numpy as np
 import psutil
 import torch
 
-from engine.evaluators import Evaluator, Floats, Keys
 from engine.search import SearchConfig
 from model.evaluator import Served, evaluator_for
 from model.network import Network, NetworkConfig
@@ -179,10 +178,9 @@ class Worker:
         )
         batch_size = self._plays[0].batch_size
         evaluator = evaluator_for(self._network, self._device, batch_size, served)
-        if len(self._plays) > 1:
-            evaluator = TakingTurns(evaluator)
         for play in self._plays:
             play.set_evaluator(evaluator, version)
+            evaluator = evaluator.twin()
         self.version = version
 
     def play(self, indices: Sequence[int], *, games: int, **limits: Any) -> Chunk:
@@ -207,18 +205,6 @@ class Worker:
                 seconds = max(seconds, done.seconds)
         work.seconds = seconds
         return finished, work
-
-
-class TakingTurns:
-    """An evaluator for several threads: it works for one at a time."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator, self._lock = evaluator, threading.Lock()
-
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
-        """`Evaluator.evaluate`, once nobody else is at it."""
-        with self._lock:
-            return self._evaluator.evaluate(planes, globals_, keys)
 
 
 class _Indices:

@@ -182,6 +182,8 @@ class Progress:
     seconds_left: float | None
     evaluator: str
     """The kind that evaluates positions in self-play."""
+    notice: str = ""
+    """A line that is to stay on the screen; empty where there is none."""
 
 
 class Loop:
@@ -278,6 +280,7 @@ class Loop:
             positions = self.seen_positions()
             choice = measured_choice(newest.network, config.device, config.batch_size, positions)
         self.metrics.text("evaluator", choice.said, self.state.samples)
+        self.report("choosing an evaluator", notice=f"evaluator: {choice.said}")
         return choice
 
     def start_publisher(self, workers: Workers, choice: Choice) -> Publisher:
@@ -572,8 +575,8 @@ class Loop:
         """Training time up to now, over all sessions."""
         return self.state.seconds + time.monotonic() - self._clock
 
-    def report(self, phase: str) -> None:
-        """Tell the display how far the run has come."""
+    def report(self, phase: str, notice: str = "") -> None:
+        """Tell the display how far the run has come, and a line that is to stay."""
         state, fraction = self.state, self.fraction()
         names = ("policy_loss", "value_loss")
         losses = {
@@ -600,6 +603,7 @@ class Loop:
                 fraction=fraction,
                 seconds_left=left,
                 evaluator=self.publisher.kind if self.publisher else "",
+                notice=notice,
             )
         )
 

@@ -1,6 +1,7 @@
 """Players of a gauntlet: checkpoints, exported bots, plain tree search, random choice."""
 
 import dataclasses
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,9 @@ from model.checkpoint import Checkpoint, CheckpointError, checkpoint_stem
 from model.evaluator import Served, evaluator_for, why_not
 from model.games import GameEntry
 from model.onnx_evaluator import OnnxError, OnnxEvaluator
-from model.serving import load_served
+from model.serving import DamagedError, load_served
+
+_log = logging.getLogger(__name__)
 
 Game = tuple[RuleSet, str]
 """A rule set and the name of its opening protocol."""
@@ -114,11 +117,21 @@ def checkpoint_player(
     Raises PlayerError if the checkpoint cannot be used.
     """
     try:
-        checkpoint, served = Checkpoint.load(path, device), load_served(path)
+        checkpoint = Checkpoint.load(path, device)
+        served = _served(path)
     except CheckpointError as error:
         raise PlayerError(str(error)) from error
     name = name or checkpoint_stem(path).name
     return network_player(checkpoint, search, name=name, device=device, served=served)
+
+
+def _served(path: Path | str) -> Served | None:
+    """How a run evaluated a checkpoint; None, told in a line, where that is damaged."""
+    try:
+        return load_served(path)
+    except DamagedError as error:
+        _log.warning("%s; its version plays in float32", error)
+        return None
 
 
 def network_player(

@@ -5,6 +5,7 @@ beside the loop, and the old weights play until it is. In the deterministic loop
 """
 
 import copy
+import logging
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ from model.checkpoint import Checkpoint
 from model.choice import Choice
 from model.evaluator import Served, why_not
 from model.positions import Positions
-from model.serving import Prepared, load_served, prepare, save_prepared
+from model.serving import DamagedError, Prepared, load_served, prepare, save_prepared
 from selfplay.cluster import Workers
 from selfplay.storage import cannot_write
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -53,14 +56,20 @@ class Publisher:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="evaluator")
         self._waiting: _Version | None = None
         self._curves: dict[str, float] = {}
+        self._told: set[str] = set()
 
     def start(self, checkpoint: Checkpoint, path: Path, positions: Positions) -> None:
         """Publish the version that a run starts or goes on with, at once.
 
         One that was played with is served as before where that can be had here, whatever is chosen
-        for later ones: its games can still be played again. Raises CheckpointError, StorageError.
+        for later ones: its games can still be played again. What served it is made anew where it
+        is missing or damaged. Raises CheckpointError, StorageError.
         """
-        served = load_served(path)
+        try:
+            served = load_served(path)
+        except DamagedError as error:
+            _log.warning("%s; it is made again", error)
+            served = None
         if served is not None and not why_not(served.kind, self._device):
             self._hand_over(checkpoint.meta.version, checkpoint.weights, served)
         else:
@@ -95,7 +104,8 @@ class Publisher:
             save_prepared(version.path, prepared)
         except OSError as error:
             raise cannot_write(version.path, error) from error
-        self._curves |= prepared.curves()
+        self._curves |= prepared.curves(self._choice.wanted)
+        self._tell(prepared)
         self._hand_over(version.number, version.weights, prepared.served)
 
     def take_curves(self) -> dict[str, float]:
@@ -106,6 +116,14 @@ class Publisher:
     def close(self) -> None:
         """Wait for the thread; a version that is not ready is dropped."""
         self._thread.shutdown(cancel_futures=True)
+
+    def _tell(self, prepared: Prepared) -> None:
+        """Say of each kind that failed why it did, and what plays; not again for each version."""
+        for kind, reason in prepared.failures.items():
+            line = f"evaluator: {kind} failed ({reason}); {prepared.served.kind} plays instead"
+            if line not in self._told:
+                self._told.add(line)
+                _log.warning(line)
 
     def _hand_over(self, number: int, weights: Mapping[str, np.ndarray], served: Served) -> None:
         self.kind = served.kind

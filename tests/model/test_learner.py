@@ -2,6 +2,7 @@ import dataclasses
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from model.learner import (
 )
 from model.network import Network
 from model.targets import Batch, make_batch
+from model.torch_evaluator import DEVICE
 from tests.model.material import TINY, some_samples, wild_network
 
 
@@ -303,3 +305,18 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
         learner.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [STATE_FILE]
     assert (tmp_path / STATE_FILE).read_bytes() == old
+
+
+def test_a_step_has_the_device_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA graphs are recorded in another thread of the same process."""
+    learner, (batch,) = some_learner(tmp_path), some_batches(1)
+    held: list[bool] = []
+    original = learner._check
+
+    def check(*arguments: Any) -> None:
+        held.append(DEVICE.locked())
+        original(*arguments)
+
+    monkeypatch.setattr(learner, "_check", check)
+    learner.step(batch)
+    assert held == [True] and not DEVICE.locked()

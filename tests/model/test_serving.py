@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,14 @@ from model.evaluator import Served, evaluator_for, why_not
 from model.games import GameEntry
 from model.network import PRESETS, NetworkConfig
 from model.positions import Positions, random_positions
-from model.serving import CALIBRATED, load_served, make_served, prepare, save_prepared
+from model.serving import (
+    CALIBRATED,
+    DamagedError,
+    load_served,
+    make_served,
+    prepare,
+    save_prepared,
+)
 from tests.model.material import IRENSEI, RECTANGLE, SMALL, wild_network
 
 GAMES = [GameEntry(rules=IRENSEI, opening="swap-1st"), GameEntry(rules=RECTANGLE)]
@@ -127,10 +135,34 @@ def test_what_is_not_close_is_passed_over(
     prepared = prepare(network, positions, ["onnx-int8", "torch-bf16", "onnx"], "cpu", 16)
     assert prepared.served == Served(kind="torch-bf16")
     assert not prepared.agreements["onnx-int8"].is_close
-    assert prepared.curves()["evaluator/fallback"] == 1
+    assert prepared.curves("onnx-int8")["evaluator/fallback"] == 1
     assert prepare(network, positions, ["onnx-int8"], "cpu", 16).served.kind == "onnx"
     exact = prepare(network, positions, ["onnx"], "cpu", 16)
-    assert exact.agreements == {} and exact.curves()["evaluator/fallback"] == 0
+    assert exact.agreements == {} and exact.curves("onnx")["evaluator/fallback"] == 0
+    assert exact.curves("openvino-int8")["evaluator/fallback"] == 1
+
+
+def test_what_fails_is_passed_over(
+    positions: Positions, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    network = wild_network(PRESETS["b2c16"])
+    original = serving.int8_file
+
+    def failing(kind: str, *arguments: Any) -> bytes:
+        if kind == "openvino-int8":
+            raise RuntimeError("Check 'false' failed")
+        return original(kind, *arguments)
+
+    monkeypatch.setattr(serving, "int8_file", failing)
+    prepared = prepare(network, positions, ["openvino-int8", "onnx-int8", "onnx"], "cpu", 16)
+    assert prepared.served.kind == "onnx-int8"
+    assert prepared.failures == {"openvino-int8": "Check 'false' failed"}
+    with torch.no_grad():
+        network.stem.weight[0] = float("inf")
+    prepared = prepare(network, positions, ["onnx-int8", "onnx"], "cpu", 16)
+    assert prepared.served == Served(kind="onnx")
+    assert prepared.failures == {"onnx-int8": "the network's weights are no finite numbers"}
+    assert not [each for each in recwarn if each.category is RuntimeWarning]
 
 
 def test_what_serves_a_version_is_stored_beside_it(tmp_path: Path, positions: Positions) -> None:
@@ -158,4 +190,5 @@ def test_damaged_files_are_one_line(tmp_path: Path, positions: Positions, damage
     file.write_bytes(change)
     with pytest.raises(CheckpointError) as caught:
         load_served(path)
+    assert isinstance(caught.value, DamagedError) == (damage != "newer")
     assert str(caught.value).startswith(f"{file}: ") and "\n" not in str(caught.value)

@@ -1,6 +1,7 @@
 """scripts.replay: a recorded game comes out the same, or the first difference is named."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +122,21 @@ def test_what_cannot_be_played_again_is_one_line(
     (tmp_path / "config.yaml").symlink_to(run / "config.yaml")
     assert main([str(tmp_path), record.id]) == 1
     assert "v000000.json: cannot be read" in capsys.readouterr().err
+
+
+def test_what_served_a_version_and_cannot_now_is_one_line(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    for version in range(3):
+        (copy / "checkpoints" / f"v{version:06d}.evaluator").write_bytes(b"nonsense")
+    assert main([str(copy), "0"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "truncated or damaged; restore it, or delete it" in said
+    if not (run / "checkpoints" / "v000000.evaluator").exists():
+        return
+    monkeypatch.setattr("model.evaluator._what_fails", lambda kind: "does not work here")
+    assert main([str(run), "0"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "onnx-int8, which does not work here" in said

@@ -16,6 +16,7 @@ from engine.evaluators import HashEvaluator
 from engine.search import SearchConfig
 from model.checkpoint import Checkpoint, CheckpointMeta, GameEntry
 from model.network import Network, NetworkConfig
+from model.onnx_evaluator import OnnxEvaluator
 from selfplay.gauntlet import Gauntlet, GauntletConfig, GauntletError
 from selfplay.players import Player, PlayerError, checkpoint_player, mcts_player, random_player
 from selfplay.ratings import Score
@@ -306,6 +307,18 @@ def test_a_missing_or_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(PlayerError, match="damaged"):
         checkpoint_player(path, SearchConfig())
+
+
+def test_a_damaged_evaluator_plays_in_float32(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = checkpoint(tmp_path, "v1")
+    file = path.with_name("v1.evaluator")
+    file.write_bytes(b"nonsense")
+    player = checkpoint_player(path, SearchConfig())
+    assert isinstance(player.evaluator(), OnnxEvaluator)
+    (line,) = caplog.messages
+    assert line.startswith(f"{file}: truncated or damaged; ") and line.endswith("in float32")
 
 
 def test_impossible_settings_are_refused() -> None:

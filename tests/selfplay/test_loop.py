@@ -91,6 +91,8 @@ evaluator/seconds
 def test_every_curve_is_drawn(tmp_path: Path) -> None:
     _, seen = run(small_config(games=30, rate_versions=2, evaluator="auto"), tmp_path)
     assert seen[-1].evaluator == "onnx-int8"
+    notices = [progress.notice for progress in seen if progress.notice]
+    assert notices == ["evaluator: onnx-int8 (auto without measuring)"]
     curves = scalars(tmp_path)
     assert set(CURVES.split()) <= curves.keys()
     assert {tag for tag in curves if tag.startswith("opening/choose/")}

@@ -21,7 +21,7 @@ from selfplay.storage import StorageError
 from tests.model.material import TINY, wild_network
 from tests.selfplay.small import RULES
 
-INT8 = Choice(kinds=("onnx-int8", "onnx"), said="")
+INT8 = Choice(kinds=("onnx-int8", "onnx"), wanted="onnx-int8", said="")
 
 
 class Workers:
@@ -107,7 +107,7 @@ def test_the_old_weights_play_until_the_new_ones_are_ready(
 def test_a_run_goes_on_with_what_served_a_version(
     workers: Workers, tmp_path: Path, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, exact = tmp_path / "v000001", Choice(kinds=("onnx",), said="")
+    path, exact = tmp_path / "v000001", Choice(kinds=("onnx",), wanted="onnx", said="")
     publisher(workers).start(checkpoint(1), path, positions)
     first = load_served(path)
     others = positions.part(slice(50, None))
@@ -129,3 +129,42 @@ def test_a_full_disk_is_told(
     with pytest.raises(StorageError, match="v000001"):
         publisher(workers).publish(checkpoint(1), tmp_path / "v000001", positions)
     assert workers.versions == []
+
+
+def test_a_damaged_evaluator_is_made_again(
+    workers: Workers, tmp_path: Path, positions: Positions, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, file = tmp_path / "v000001", tmp_path / "v000001.evaluator"
+    publisher(workers).start(checkpoint(1), path, positions)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    publisher(workers).start(checkpoint(1), path, positions)
+    assert file.read_bytes() == whole
+    assert workers.versions == [(1, "onnx-int8")] * 2
+    (line,) = caplog.messages
+    assert line.startswith(f"{file}: truncated or damaged; ") and "made again" in line
+
+
+def test_what_fails_or_is_not_there_is_told_once_and_counted(
+    workers: Workers,
+    tmp_path: Path,
+    positions: Positions,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def failing(*_: Any) -> bytes:
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr("model.serving.int8_file", failing)
+    ours = publisher(workers)
+    for version in (1, 2):
+        ours.publish(checkpoint(version), tmp_path / f"v00000{version}", positions)
+        assert ours.take_curves()["evaluator/fallback"] == 1
+    assert caplog.messages == [
+        "evaluator: onnx-int8 failed (no such instruction); onnx plays instead"
+    ]
+    missing = Choice(kinds=("onnx",), wanted="openvino", said="")
+    ours = publisher(workers, missing)
+    ours.publish(checkpoint(3), tmp_path / "v000003", positions)
+    assert ours.take_curves()["evaluator/fallback"] == 1
+    assert [kind for _, kind in workers.versions] == ["onnx"] * 3

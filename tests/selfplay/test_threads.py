@@ -2,8 +2,11 @@
 
 import dataclasses
 
+import pytest
 import torch
 
+from model.buckets import BucketEvaluator
+from model.evaluator import Served
 from model.network import Network
 from selfplay.cluster import Worker, WorkerSpec
 from selfplay.records import GameRecord
@@ -61,3 +64,26 @@ def test_indices_are_shared_out_evenly_and_chunks_add_up() -> None:
         chunk = worker.play(range(first, first + 10), games=4)
         seen += [game.record.seed["game"] for game in chunk.games]
     assert len(seen) == len(set(seen)) >= 16
+
+
+@pytest.mark.parametrize("kind", ["onnx", "torch"])
+def test_each_thread_writes_where_the_one_network_reads(kind: str) -> None:
+    config = small_config()
+    spec = WorkerSpec(
+        games=config.games,
+        search=config.search,
+        selfplay=dataclasses.replace(config.selfplay, threads=2),
+        network=config.model,
+        height=config.height,
+        width=config.width,
+        run_seed=1,
+    )
+    worker = Worker(spec)
+    weights = {name: t.numpy() for name, t in Network(config.model).state_dict().items()}
+    worker.load(0, weights, Served(kind=kind))
+    batches = [play._batch for play in worker._plays]
+    evaluators = [play._evaluator for play in worker._plays]
+    for batch, evaluator in zip(batches, evaluators, strict=True):
+        assert isinstance(evaluator, BucketEvaluator)
+        assert batch.planes is evaluator.inputs(config.height, config.width)[0]
+    assert batches[0].planes is not batches[1].planes
