@@ -8,8 +8,10 @@ same moves, lists of actions and features are made without a tree (`engine._play
 Instructions are counted by valgrind's callgrind, where it is installed, as the difference between
 two runs. OpenSpiel and mctx come with the extra `bench`; without them the table says "not
 installed". OpenSpiel's search in C++ has no evaluator but random rollouts, which take nearly all of
-its time. So it is timed with one and with three a simulation, and what a rollout costs is taken
-off: what is left is what its tree costs, and the moves and lists of actions for it.
+its time. So it is timed with one and with four a simulation, and what a rollout costs is taken off:
+what is left is its tree, and the moves and lists of actions for it. It plays for lines of two on
+the same board, so that rollouts are short and little is taken off; 800 simulations, because at 200
+it has looked at no more than the root's 225 children and has expanded none of them.
 """
 
 from __future__ import annotations
@@ -57,8 +59,9 @@ TREES = 64
 #: Random plies before the search, so that there are stones on the board.
 PLIES = 10
 
-#: Random rollouts a simulation with which OpenSpiel is timed, and its searches in a round.
-ROLLOUTS = (1, 3)
+#: OpenSpiel's game, the rollouts a simulation with which it is timed, and its searches in a round.
+SPIEL_GAME = "gomoku(size=15,connect=2)"
+ROLLOUTS = (1, 4)
 SPIEL_SEARCHES = 10
 
 TARGETS = (
@@ -200,25 +203,31 @@ def _instructions(game: str, searches: int) -> int:
 
 
 def peer_rows(repeats: int) -> list[Row]:
-    """The same work by others, on gomoku 15x15 with 200 simulations."""
-    ours = Searched(GAMES["gomoku 15x15"], 200)
-    ours.search()
-    tasks: dict[str, Callable[[], int]] = {"ours": ours.search, "rules": ours.without_tree()}
+    """The same work by others, on gomoku 15x15."""
+    few, many = (Searched(GAMES["gomoku 15x15"], simulations) for simulations in SIMULATIONS)
+    few.search()
+    many.search()
+    tasks = {"few": few.search, "rules": few.without_tree(), "many": many.search}
     spiel, mctx = library("pyspiel"), library("mctx")
     if spiel is not None:
         tasks |= {f"spiel, {count}": _spiel_task(spiel, count) for count in ROLLOUTS}
     if mctx is not None:
         tasks["mctx"] = _mctx_task(mctx)
     seconds = {name: [1 / rate for rate in found] for name, found in rounds(tasks, repeats).items()}
-    alone = [all_ - rules for all_, rules in zip(seconds["ours"], seconds["rules"], strict=True)]
+    alone = [all_ - rules for all_, rules in zip(seconds["few"], seconds["rules"], strict=True)]
     theirs = None
     if spiel is not None:
         times = zip(*(seconds[f"spiel, {count}"] for count in ROLLOUTS), strict=True)
         theirs = [without_rollouts(*each) for each in times]
     peer = "OpenSpiel's MCTS in C++, its rollouts taken off"
     return [
-        _peer_row("everything", seconds["ours"], peer, theirs),
-        _peer_row("tree alone", alone, "mctx in JAX, which plays no game", seconds.get("mctx")),
+        _peer_row("everything, gomoku 15x15, 800, again", seconds["many"], peer, theirs),
+        _peer_row(
+            "tree alone, gomoku 15x15, 200, again",
+            alone,
+            "mctx in JAX, which plays no game",
+            seconds.get("mctx"),
+        ),
     ]
 
 
@@ -231,7 +240,7 @@ def without_rollouts(few: float, many: float) -> float:
 def _peer_row(what: str, ours: list[float], peer: str, theirs: list[float] | None) -> Row:
     """A row of seconds a simulation in each round."""
     row = Row(
-        what=f"{what}, gomoku 15x15, 200, again",
+        what=what,
         value=1e6 * statistics.median(ours),
         unit="us/simulation",
         reference=f"{peer}: not installed ({INSTALL})",
@@ -249,15 +258,15 @@ def _spiel_task(spiel: Any, rollouts: int) -> Callable[[], int]:
 
     So many searches that rollouts, whose lengths vary, take about the same time in each round.
     """
-    game = spiel.load_game("gomoku(size=15,connect=5)")
+    game, simulations = spiel.load_game(SPIEL_GAME), SIMULATIONS[-1]
     evaluator = spiel.RandomRolloutEvaluator(rollouts, 1)
-    bot = spiel.MCTSBot(game, evaluator, 1.25, 200, 256, False, 1, False)
+    bot = spiel.MCTSBot(game, evaluator, 1.25, simulations, 1024, False, 1, False)
     state = game.new_initial_state()
 
     def task() -> int:
         for _ in range(SPIEL_SEARCHES):
             bot.mcts_search(state)
-        return 200 * SPIEL_SEARCHES
+        return simulations * SPIEL_SEARCHES
 
     return task
 

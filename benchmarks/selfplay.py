@@ -73,8 +73,9 @@ SIMULATIONS = 200
 BATCH = batch_size(GAMES, SearchConfig())
 #: Seconds in which kinds of evaluators are timed, and positions on which they are compared.
 CHOOSING, TRIED = 5.0, 256
-#: Seconds of a worker's chunks, and of how many it is given to warm up.
-CHUNK, WARM = 1.0, 3
+#: Seconds of a worker's chunks, and how many pass before it is measured: until then Ray starts
+#: processes of its own, which take as much as a tenth of two workers' time.
+CHUNK, WARM = 1.0, 6
 #: More games than a worker ever gets through.
 ENOUGH = 10_000
 #: Simulations a ply while games are brought to plies of their own.
@@ -326,7 +327,7 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
             found[name].append(rate)
             found["start"].append(start)
         for name, count in (("bare", 1), ("bare two", 2)):
-            found[name].append(_in_processes(_evaluate_bare, case, count, seconds))
+            found[name].append(_in_processes(_evaluate_bare, case, count, seconds / 2))
 
     def row(what: str, name: str, reference: str, beside: str) -> Row:
         ratio, ratio_spread = compared(found[name], found[beside])
@@ -559,7 +560,7 @@ def measure(quick: bool) -> list[Row]:
     table: list[Row] = []
     for case in CASES:
         table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 16)))
-    table += process_rows(CASES[1], *((4.0, 1) if quick else (6.0, 5)))
+    table += process_rows(CASES[1], *((4.0, 1) if quick else (8.0, 4)))
     return table + learner_rows(CASES[0], *((20, 2) if quick else (100, 5)))
 
 
