@@ -12,12 +12,13 @@
 - *learner*: steps a second with batches drawn from a replay folder, beside steps on one batch.
 
 The networks are untrained ones in which every weight matters: they cost what trained ones cost. The
-first two begin with games in progress: each has a random number of random plies behind it, up to
-the mean length of random games. What an untrained network's own games would be says nothing more.
+first two begin with games in progress, at plies spread evenly over their length, to which search
+without a network has brought them (`play_ahead`): on empty boards the cache answers more, and
+nothing is near its end.
 
 `--checkpoint FILE` measures simulations an evaluation alone, of a trained network (once for each
 FILE), with its run's games, search, cache and evaluator. Games are in progress there too, by plies
-of its own: see `play_ahead`.
+of its own.
 
 `--memory MINUTES` plays 19x19 with b6c64, 64 games and 800 simulations in a Ray actor instead,
 prints the memory of its process each minute, and exits with 1 where it takes 1.5 GiB or grows by
@@ -47,7 +48,7 @@ import torch
 from benchmarks.command import positive, run
 from benchmarks.evaluators import WIDE, random_network
 from benchmarks.table import Row, Target, begin, compared, report, rounds, spread
-from engine import Position, RuleSet
+from engine import RuleSet
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig
 from model.buckets import BucketEvaluator
@@ -73,9 +74,8 @@ SIMULATIONS = 200
 BATCH = batch_size(GAMES, SearchConfig())
 #: Seconds in which kinds of evaluators are timed, and positions on which they are compared.
 CHOOSING, TRIED = 5.0, 256
-#: Seconds of a worker's chunks, and how many pass before it is measured: until then Ray starts
-#: processes of its own, which take as much as a tenth of two workers' time.
-CHUNK, WARM = 1.0, 6
+#: Seconds of a worker's chunks, and how many pass before it is measured.
+CHUNK, WARM = 1.0, 3
 #: More games than a worker ever gets through.
 ENOUGH = 10_000
 #: Simulations a ply while games are brought to plies of their own.
@@ -109,21 +109,23 @@ class Case:
             kind = measured_choice(network, "cpu", BATCH, positions, CHOOSING).kinds[0]
         return network, make_served(kind, network, positions)
 
-    def worker(self, evaluator: Evaluator, *, cache_mib: int, random_plies: int = 0) -> SelfPlay:
-        """A worker; its games up to the last slot begin after up to so many random plies."""
-        usual = SelfPlayConfig(games=GAMES, cache_mib=cache_mib)
+    def worker(
+        self, evaluator: Evaluator, *, cache_mib: int, in_progress: bool = False
+    ) -> SelfPlay:
+        """A worker whose games begin, or are `in_progress` (`play_ahead`, with no network)."""
         worker = SelfPlay(
             games=[GameChoice(rules=self.rules)],
             search=SearchConfig(simulations=SIMULATIONS),
-            config=dataclasses.replace(usual, random_plies=random_plies),
+            config=SelfPlayConfig(games=GAMES, cache_mib=cache_mib),
             height=self.rules.height,
             width=self.rules.width,
             run_seed=0,
         )
-        worker.set_evaluator(evaluator, 0)
-        worker.add_indices(range(ENOUGH))
-        worker.play(games=ENOUGH, seconds=0)
-        worker.config = usual
+        if in_progress:
+            worker.set_evaluator(_Silent(self.rules), 0)
+            play_ahead(worker)
+        worker.set_evaluator(evaluator, 1)
+        worker.add_indices(range(ENOUGH, 2 * ENOUGH))
         return worker
 
 
@@ -148,23 +150,11 @@ TARGETS = (
 )
 
 
-def random_length(rules: RuleSet, games: int = 32) -> int:
-    """The mean number of plies of random games."""
-    rng, plies = np.random.default_rng(0), 0
-    for _ in range(games):
-        position = Position(rules)
-        while position.outcome is None:
-            position.play(int(rng.choice(position.legal_actions())))
-        plies += position.ply
-    return plies // games
-
-
 def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     """Self-play beside its evaluator; where its time goes; what the cache and proofs spare."""
     network, served = case.serve()
     evaluator = evaluator_for(network, "cpu", GAMES, served)
-    random_plies = random_length(case.rules)
-    worker = case.worker(evaluator, cache_mib=0, random_plies=random_plies)
+    worker = case.worker(evaluator, cache_mib=0, in_progress=True)
     done = Work()
     gc.freeze()  # as a worker's process does
 
@@ -177,7 +167,7 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     found = rounds({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
     ratio, ratio_spread = compared(found["play"], found["raw"])
     done.parts.pop("waiting")  # while the evaluator alone was timed
-    cached = case.worker(evaluator, cache_mib=32, random_plies=random_plies)
+    cached = case.worker(evaluator, cache_mib=32, in_progress=True)
     _, work = cached.play(games=ENOUGH, seconds=8 * seconds)
     return [
         Row(
@@ -234,6 +224,39 @@ def _raw_task(case: Case, evaluator: Evaluator, seconds: float) -> Callable[[], 
     return task
 
 
+# --- games in progress ----------------------------------------------------------------------------
+
+
+def play_ahead(worker: SelfPlay) -> float:
+    """Bring a worker's games to plies that are spread evenly over a game; returns a game's length.
+
+    With eight simulations a ply, so that it takes less time than what is measured: as many games as
+    there are slots are played to their ends, which says how long they are; then one game after
+    another begins, each a slot's share of that length later.
+    """
+    usual, slots = worker.config, worker.config.games
+    worker.config = dataclasses.replace(
+        usual, full_fraction=0.0, fast_simulations=min(AHEAD, usual.fast_simulations)
+    )
+    worker.add_indices(range(slots))
+    finished, _ = worker.play(games=slots)
+    length = statistics.mean(game.statistics.plies for game in finished)
+    owed = 0.0
+    for index in range(slots):
+        worker.add_indices([slots + index])
+        owed += length / slots * (1 + len(_plies(worker)))
+        while owed > 0 and (worker.indices_left or _plies(worker)):
+            owed -= worker.play(games=slots, seconds=0)[1].plies
+    worker.config = usual
+    return length
+
+
+def _plies(worker: SelfPlay) -> list[int]:
+    """The plies that the games under way have come to."""
+    plies = (worker.ply(slot) for slot in range(worker.config.games))
+    return [ply for ply in plies if ply is not None]
+
+
 # --- trained networks ---------------------------------------------------------------------------
 
 
@@ -280,36 +303,6 @@ def _config_of(path: Path) -> RunConfig | None:
     """The configuration of the run in whose folder a checkpoint lies; None for one by itself."""
     run_folder = path.resolve().parent.parent
     return read_config(run_folder) if (run_folder / "config.yaml").exists() else None
-
-
-def play_ahead(worker: SelfPlay) -> float:
-    """Bring a worker's games to plies that are spread evenly over a game; returns a game's length.
-
-    With eight simulations a ply, so that it takes less time than what is measured: as many games as
-    there are slots are played to their ends, which says how long they are; then one game after
-    another begins, each a slot's share of that length later.
-    """
-    usual, slots = worker.config, worker.config.games
-    worker.config = dataclasses.replace(
-        usual, full_fraction=0.0, fast_simulations=min(AHEAD, usual.fast_simulations)
-    )
-    worker.add_indices(range(slots))
-    finished, _ = worker.play(games=slots)
-    length = statistics.mean(game.statistics.plies for game in finished)
-    owed = 0.0
-    for index in range(slots):
-        worker.add_indices([slots + index])
-        owed += length / slots * (1 + len(_plies(worker)))
-        while owed > 0 and (worker.indices_left or _plies(worker)):
-            owed -= worker.play(games=slots, seconds=0)[1].plies
-    worker.config = usual
-    return length
-
-
-def _plies(worker: SelfPlay) -> list[int]:
-    """The plies that the games under way have come to."""
-    plies = (worker.ply(slot) for slot in range(worker.config.games))
-    return [ply for ply in plies if ply is not None]
 
 
 # --- processes ----------------------------------------------------------------------------------
@@ -560,7 +553,7 @@ def measure(quick: bool) -> list[Row]:
     table: list[Row] = []
     for case in CASES:
         table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 16)))
-    table += process_rows(CASES[1], *((4.0, 1) if quick else (8.0, 4)))
+    table += process_rows(CASES[1], *((4.0, 1) if quick else (10.0, 4)))
     return table + learner_rows(CASES[0], *((20, 2) if quick else (100, 5)))
 
 

@@ -43,10 +43,10 @@ def test_rows_of_a_small_case(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_games_begin_in_progress() -> None:
     case = bench.Case(rules=RULES, network=PRESETS["b2c16"])
     empty = case.worker(HashEvaluator(), cache_mib=0)
-    worker = case.worker(HashEvaluator(), cache_mib=0, random_plies=bench.random_length(RULES))
+    worker = case.worker(HashEvaluator(), cache_mib=0, in_progress=True)
     assert set(plies_of(empty)) == {0}
     assert statistics.mean(plies_of(worker)) > 5 and len(set(plies_of(worker))) > 8
-    assert worker.config == empty.config  # games to come begin on the empty board
+    assert worker.config == empty.config  # the search of runs from now on
 
 
 def test_the_fastest_kind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
