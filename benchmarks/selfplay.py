@@ -155,6 +155,9 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     network, served = case.serve()
     evaluator = evaluator_for(network, "cpu", GAMES, served)
     worker = case.worker(evaluator, cache_mib=0, in_progress=True)
+    cached = case.worker(evaluator, cache_mib=32, in_progress=True)
+    for each in (worker, cached):
+        each.play(games=ENOUGH, seconds=seconds)  # the network takes over, the cache fills
     done = Work()
     gc.freeze()  # as a worker's process does
 
@@ -167,7 +170,6 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     found = rounds({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
     ratio, ratio_spread = compared(found["play"], found["raw"])
     done.parts.pop("waiting")  # while the evaluator alone was timed
-    cached = case.worker(evaluator, cache_mib=32, in_progress=True)
     _, work = cached.play(games=ENOUGH, seconds=8 * seconds)
     return [
         Row(
