@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command import run
 from benchmarks.evaluators import random_network
 from benchmarks.selfplay import CASES as SELFPLAY_CASES
 from benchmarks.selfplay import Case
-from benchmarks.table import Row, Target, describe, rates, report
+from benchmarks.table import Row, Target, begin, compared, report, rounds, spread
 from bots.analysis import AnalysisSession
 from bots.analyst import Analyst
 from engine import Position
@@ -139,15 +142,17 @@ def row_of(case: Case, seconds: float, repeats: int) -> Row:
         _, work = worker.play(games=10**6, seconds=seconds)
         return work.evaluations
 
-    found = rates({"analysis": lambda: client.work(seconds), "play": play}, repeats)
+    found = rounds({"analysis": lambda: client.work(seconds), "play": play}, repeats)
     client.close()
+    ratio, ratio_spread = compared(found["analysis"], found["play"])
     return Row(
         what=f"analysis, {case.name}",
-        value=found["analysis"][0],
+        value=statistics.median(found["analysis"]),
         unit="positions/s",
         reference="self-play's search",
-        ratio=found["analysis"][0] / found["play"][0],
-        spread=found["analysis"][1],
+        ratio=ratio,
+        spread=spread(found["analysis"]),
+        ratio_spread=ratio_spread,
     )
 
 
@@ -158,7 +163,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="rough figures in seconds")
     quick = parser.parse_args(arguments).quick
-    describe()
+    begin()
     seconds, repeats = (1.0, 2) if quick else (4.0, 3)
     rows = [row_of(case, seconds, repeats) for case in CASES]
     name = "analysis-quick" if quick else "analysis"
@@ -166,4 +171,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

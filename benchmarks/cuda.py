@@ -6,6 +6,7 @@ training steps, and a minute of a real run with `hardware=gpu`. Without CUDA it 
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -14,8 +15,9 @@ import time
 import numpy as np
 import torch
 
+from benchmarks.command import run
 from benchmarks.evaluators import random_network
-from benchmarks.table import Row, describe, report
+from benchmarks.table import Row, begin, report
 from engine import RuleSet
 from engine.search import SearchConfig
 from model.choice import try_all
@@ -121,12 +123,15 @@ def learner_rows() -> list[Row]:
     return [Row(what="learner, a bare step", value=steps * size / seconds, unit="samples/s")]
 
 
-def main() -> None:
-    """Command line."""
+def main(arguments: list[str] | None = None) -> None:
+    """Prints and stores all of it; `arguments` are the command line's where None."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args(arguments)
     if not torch.cuda.is_available():
         print("there is no CUDA device here: nothing was measured")
         return
-    describe()
+    begin()
     print(f"{'GPU':<10} {torch.cuda.get_device_name()}")
     rows = evaluator_rows()
     raw = next(row.value for row in rows if row.what == "torch-bf16, batches of 256")
@@ -138,4 +143,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

@@ -12,6 +12,7 @@ import dataclasses
 import gzip
 import itertools
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.table import Row, Target, describe, library, rates, report
+from benchmarks.command import run
+from benchmarks.table import INSTALL, Row, Target, begin, library, rates, report
 from engine import Position, RuleSet
 from engine._playout import (
     list_fouls,
@@ -35,7 +37,6 @@ from engine._position import PositionCore
 from engine.position import rule_table
 
 ORACLE = Path(__file__).parents[1] / "tests" / "data" / "renju" / "forbidden.jsonl.gz"
-INSTALL = "pip install 'narabe[bench]'"
 
 GAMES = {
     "gomoku 15x15": RuleSet.preset("gomoku"),
@@ -152,7 +153,7 @@ def _playout_task(rules: RuleSet, lists: bool, seeds: itertools.count[int]) -> C
     return lambda: playouts(table, 4, next(seeds), lists, cap)[0]
 
 
-def _playout_row(what: str, found: dict[str, tuple[float, float]]) -> Row:
+def _playout_row(what: str, found: dict[str, tuple[float, float | None]]) -> Row:
     median, spread = found[what]
     row = Row(what=what, value=median / 1e3, unit="k plies/s", spread=spread)
     kind, _, name = what.partition(", ")
@@ -326,7 +327,7 @@ def renju_fouls(renju: Any, board: list[list[int]]) -> list[tuple[int, int]]:
     ]
 
 
-def _time_row(what: str, found: tuple[float, float], unit: str, scale: float) -> Row:
+def _time_row(what: str, found: tuple[float, float | None], unit: str, scale: float) -> Row:
     return Row(what=what, value=scale / found[0], unit=unit, spread=found[1])
 
 
@@ -448,9 +449,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="rough figures in a few seconds")
     quick = parser.parse_args(arguments).quick
-    describe()
+    begin()
     report("engine-quick" if quick else "engine", "engine, one core", measure(quick), TARGETS)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

@@ -8,12 +8,14 @@ random play.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from benchmarks.table import Row, describe, report
+from benchmarks.command import run
+from benchmarks.table import Row, begin, report
 from engine import RuleSet
 from model.checkpoint import Checkpoint
 from model.choice import Candidate, try_all
@@ -82,18 +84,18 @@ def measure(quick: bool, path: Path | None = None) -> list[Row]:
     return table
 
 
-def main() -> None:
-    """Command line: prints and stores the table."""
+def main(arguments: list[str] | None = None) -> None:
+    """Prints and stores the table; `arguments` are the command line's where None."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="rough figures in seconds")
     parser.add_argument("--checkpoint", type=Path, help="a trained network on its first game")
-    arguments = parser.parse_args()
+    asked = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    describe()
-    name = "evaluators-quick" if arguments.quick else "evaluators"
-    table = measure(arguments.quick, arguments.checkpoint)
+    begin()
+    name = "evaluators-quick" if asked.quick else "evaluators"
+    table = measure(asked.quick, asked.checkpoint)
     report(name, "one thread, batches of 64, kinds in turn", table)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

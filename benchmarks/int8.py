@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.command import BenchmarkError, run
 from engine import Position
 from engine.features import features
 from engine.search import SearchConfig
 from model.checkpoint import Checkpoint
+from model.evaluator import INT8, why_not
 from model.positions import Positions
 from model.serving import CALIBRATED, COMPARED, prepare
 from selfplay.gauntlet import Gauntlet, GauntletConfig
@@ -48,29 +50,39 @@ def positions_of(records: list[GameRecord], n: int, rng: np.random.Generator) ->
 
 
 def newest(folder: Path) -> Path:
-    """The newest checkpoint of a run."""
-    return sorted((folder / "checkpoints").glob("v*.safetensors"))[-1]
+    """The newest checkpoint of a run. Raises BenchmarkError where there is none."""
+    found = sorted((folder / "checkpoints").glob("v*.safetensors"))
+    if not found:
+        raise BenchmarkError(f"{folder} holds no checkpoints; give the folder of a run")
+    return found[-1]
 
 
-def main() -> None:
-    """Command line."""
+def main(arguments: list[str] | None = None) -> bool:
+    """Prints all of it; `arguments` are the command line's where None.
+
+    Whether int8 is as strong as float32.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path, help="folder of the run, such as runs/first")
-    parser.add_argument("--kind", default="onnx-int8", help="onnx-int8 or openvino-int8")
+    parser.add_argument("--kind", default="onnx-int8", choices=INT8, help="(%(default)s)")
     parser.add_argument("--games", type=int, default=600, help="(%(default)s)")
     parser.add_argument("--simulations", type=int, default=64, help="a move (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
+    asked = parser.parse_args(arguments)
+    if reason := why_not(asked.kind, "cpu"):
+        raise BenchmarkError(f"{asked.kind} {reason}")
     torch.set_num_threads(1)
-    path, rng = newest(arguments.run), np.random.default_rng(arguments.seed)
+    path, rng = newest(asked.run), np.random.default_rng(asked.seed)
     checkpoint = Checkpoint.load(path)
-    records = list(read_records(arguments.run / "records"))[-SEEN:]
+    records = list(read_records(asked.run / "records"))[-SEEN:]
+    if not records:
+        raise BenchmarkError(f"{asked.run} holds no game records; give the folder of a run")
     positions = positions_of(records, CALIBRATED + COMPARED, rng)
-    prepared = prepare(checkpoint.network, positions, [arguments.kind], "cpu", 16)
+    prepared = prepare(checkpoint.network, positions, [asked.kind], "cpu", 16)
     print(f"{path}: {prepared.agreements}")
-    search = SearchConfig(simulations=arguments.simulations, random_symmetry=True)
+    search = SearchConfig(simulations=asked.simulations, random_symmetry=True)
     kinds = {"int8": prepared.served, "float32": None}
     players = [
         network_player(checkpoint, search, name=name, served=served)
@@ -78,7 +90,7 @@ def main() -> None:
     ]
     game = checkpoint.meta.games[0]
     with tempfile.TemporaryDirectory() as folder:
-        config = GauntletConfig(games=arguments.games, seed=arguments.seed)
+        config = GauntletConfig(games=asked.games, seed=asked.seed)
         gauntlet = Gauntlet(
             players,
             config,
@@ -92,12 +104,12 @@ def main() -> None:
     assert rating is not None
     print(
         f"{prepared.served.kind} against float32, {game.rules.name}"
-        f" {game.rules.width}x{game.rules.height}, {arguments.simulations} simulations:"
+        f" {game.rules.width}x{game.rules.height}, {asked.simulations} simulations:"
         f" {score.wins}-{score.draws}-{score.losses} (wins-draws-losses), Elo {rating}"
     )
     holds_zero = abs(rating.elo) <= rating.error
-    sys.exit(not (holds_zero and abs(rating.elo) + rating.error <= LARGEST))
+    return holds_zero and abs(rating.elo) + rating.error <= LARGEST
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks.command import run
 from bots.levels import LEVELS, Level
 from selfplay.gauntlet import Gauntlet, GauntletConfig
 from selfplay.players import Player, bot_player
@@ -94,4 +96,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

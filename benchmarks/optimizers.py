@@ -9,6 +9,7 @@ self-play: what differs is the optimiser alone.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from typing import Literal
@@ -16,8 +17,9 @@ from typing import Literal
 import numpy as np
 import torch
 
+from benchmarks.command import run
 from benchmarks.solve import RULES, random_positions
-from benchmarks.table import Row, machine, save, show
+from benchmarks.table import Row, begin, save, show
 from engine.solver import Solver
 from model.learner import Learner, LearnerConfig
 from model.network import PRESETS, Network
@@ -93,8 +95,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=[750, 1500, 3000])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    for key, value in machine().items():
-        print(f"{key:<10} {value}")
+    begin()
     samples = exact_samples(POSITIONS + HELD_OUT, seed=0)
     taught, asked = samples[:POSITIONS], samples[POSITIONS:]
     rows = []
@@ -119,4 +120,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

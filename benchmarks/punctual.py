@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.command import run
 from benchmarks.evaluators import random_network
-from benchmarks.table import Row, Target, describe, report
+from benchmarks.table import Row, Target, begin, report
 from bots.clock import SAFETY
 from engine import Position, RuleSet
 from engine.search import SearchConfig
@@ -163,11 +164,11 @@ def main() -> None:
         Target(what=f"{limit:g} s, last move before the limit", least=1000 * SAFETY)
         for limit in arguments.limits
     )
-    describe()
+    begin()
     print(f"a bot of {NETWORK} on {RULES.name}, beside {arguments.busy} busy processes")
     rows = measure(arguments.limits, arguments.moves, arguments.busy)
     report("punctual", f"beside {arguments.busy} busy processes", rows, targets)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

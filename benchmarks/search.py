@@ -6,15 +6,21 @@ expansion and backup are in the figures, a network is not. *The tree alone* is w
 same moves, lists of actions and features are made without a tree (`engine._playout.retrace`).
 
 Instructions are counted by valgrind's callgrind, where it is installed, as the difference between
-two runs. OpenSpiel comes with the extra `bench`, mctx with `pip install mctx`; without them the
-table says "not installed".
+two runs. OpenSpiel and mctx come with the extra `bench`; without them the table says "not
+installed". OpenSpiel's search in C++ has no evaluator but random rollouts, which take nearly all of
+its time. So it is timed with one and with four a simulation, and what a rollout costs is taken off:
+what is left is its tree, and the moves and lists of actions for it. It plays for lines of two on
+the same board, so that rollouts are short and little is taken off; 800 simulations, because at 200
+it has looked at no more than the root's 225 children and has expanded none of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -23,7 +29,19 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.table import Row, Target, describe, library, rates, report
+from benchmarks.command import run
+from benchmarks.table import (
+    INSTALL,
+    Row,
+    Target,
+    begin,
+    compared,
+    library,
+    rates,
+    report,
+    rounds,
+    spread,
+)
 from engine import OPTIONS, Position, RuleSet
 from engine._playout import retrace
 from engine.evaluators import Floats, Keys
@@ -40,6 +58,11 @@ SIMULATIONS = (200, 800)
 TREES = 64
 #: Random plies before the search, so that there are stones on the board.
 PLIES = 10
+
+#: OpenSpiel's game, the rollouts a simulation with which it is timed, and its searches in a round.
+SPIEL_GAME = "gomoku(size=15,connect=2)"
+ROLLOUTS = (1, 4)
+SPIEL_SEARCHES = 10
 
 TARGETS = (
     *(
@@ -129,19 +152,19 @@ def search_rows(repeats: int) -> list[Row]:
         tasks |= {f"rules, {game}": each.without_tree() for game, each in searched.items()}
         found = rates(tasks, repeats)
         for game, each in searched.items():
-            everything, spread = found[f"search, {game}"]
-            outside, _ = found[f"rules, {game}"]
+            everything, varied = found[f"search, {game}"]
+            outside, also_varied = found[f"rules, {game}"]
             of = f"{game}, {simulations}"
             rows += [
-                _time_row(f"search, {of}", 1 / everything, spread),
-                _time_row(f"rules and features, {of}", 1 / outside, found[f"rules, {game}"][1]),
-                _time_row(f"tree alone, {of}", 1 / everything - 1 / outside, spread),
+                _time_row(f"search, {of}", 1 / everything, varied),
+                _time_row(f"rules and features, {of}", 1 / outside, also_varied),
+                _time_row(f"tree alone, {of}", 1 / everything - 1 / outside, varied),
                 Row(what=f"memory, {of}", value=_bytes(each), unit="bytes/simulation"),
             ]
     return rows
 
 
-def _time_row(what: str, seconds: float, spread: float) -> Row:
+def _time_row(what: str, seconds: float, spread: float | None) -> Row:
     return Row(what=what, value=1e6 * seconds, unit="us/simulation", spread=spread)
 
 
@@ -181,47 +204,70 @@ def _instructions(game: str, searches: int) -> int:
 
 
 def peer_rows(repeats: int) -> list[Row]:
-    """The same work by others, on gomoku 15x15 with 200 simulations."""
-    ours = Searched(GAMES["gomoku 15x15"], 200)
-    ours.search()
-    tasks: dict[str, Callable[[], int]] = {"ours": ours.search, "rules": ours.without_tree()}
+    """The same work by others, on gomoku 15x15."""
+    few, many = (Searched(GAMES["gomoku 15x15"], simulations) for simulations in SIMULATIONS)
+    few.search()
+    many.search()
+    tasks = {"few": few.search, "rules": few.without_tree(), "many": many.search}
     spiel, mctx = library("pyspiel"), library("mctx")
     if spiel is not None:
-        tasks["spiel"] = _spiel_task(spiel)
+        tasks |= {f"spiel, {count}": _spiel_task(spiel, count) for count in ROLLOUTS}
     if mctx is not None:
         tasks["mctx"] = _mctx_task(mctx)
-    found = rates(tasks, repeats)
-    everything = 1 / found["ours"][0]
-    alone = everything - 1 / found["rules"][0]
-    theirs = None if spiel is None else 1 / found["spiel"][0]
-    compiled = None if mctx is None else 1 / found["mctx"][0]
+    seconds = {name: [1 / rate for rate in found] for name, found in rounds(tasks, repeats).items()}
+    alone = [all_ - rules for all_, rules in zip(seconds["few"], seconds["rules"], strict=True)]
+    theirs = None
+    if spiel is not None:
+        times = zip(*(seconds[f"spiel, {count}"] for count in ROLLOUTS), strict=True)
+        theirs = [without_rollouts(*each) for each in times]
+    peer = "OpenSpiel's MCTS in C++, its rollouts taken off"
     return [
-        _peer_row("everything", everything, "OpenSpiel's MCTS in C++, one rollout each", theirs),
-        _peer_row("tree alone", alone, "mctx in JAX, which plays no game", compiled),
+        _peer_row("everything, gomoku 15x15, 800, again", seconds["many"], peer, theirs),
+        _peer_row(
+            "tree alone, gomoku 15x15, 200, again",
+            alone,
+            "mctx in JAX, which plays no game",
+            seconds.get("mctx"),
+        ),
     ]
 
 
-def _peer_row(what: str, ours: float, peer: str, theirs: float | None) -> Row:
-    said = f"{peer}: not installed" if theirs is None else f"{peer}: {1e6 * theirs:.1f} us"
-    return Row(
-        what=f"{what}, gomoku 15x15, 200, again",
-        value=1e6 * ours,
+def without_rollouts(few: float, many: float) -> float:
+    """Seconds a simulation without rollouts, from those with either number of `ROLLOUTS`."""
+    fewest, most = ROLLOUTS
+    return few - fewest * (many - few) / (most - fewest)
+
+
+def _peer_row(what: str, ours: list[float], peer: str, theirs: list[float] | None) -> Row:
+    """A row of seconds a simulation in each round."""
+    row = Row(
+        what=what,
+        value=1e6 * statistics.median(ours),
         unit="us/simulation",
-        reference=said,
-        ratio=None if theirs is None else theirs / ours,
+        reference=f"{peer}: not installed ({INSTALL})",
+        spread=spread(ours),
     )
+    if theirs is None:
+        return row
+    ratio, ratio_spread = compared(theirs, ours)
+    said = f"{peer}: {1e6 * statistics.median(theirs):.1f} us"
+    return dataclasses.replace(row, reference=said, ratio=ratio, ratio_spread=ratio_spread)
 
 
-def _spiel_task(spiel: Any) -> Callable[[], int]:
-    """A search with a random rollout a simulation: it has no other evaluator in C++."""
-    game = spiel.load_game("gomoku(size=15,connect=5)")
-    evaluator = spiel.RandomRolloutEvaluator(1, 1)
-    bot = spiel.MCTSBot(game, evaluator, 1.25, 200, 256, False, 1, False)
+def _spiel_task(spiel: Any, rollouts: int) -> Callable[[], int]:
+    """Searches with so many random rollouts a simulation: it has no other evaluator in C++.
+
+    So many searches that rollouts, whose lengths vary, take about the same time in each round.
+    """
+    game, simulations = spiel.load_game(SPIEL_GAME), SIMULATIONS[-1]
+    evaluator = spiel.RandomRolloutEvaluator(rollouts, 1)
+    bot = spiel.MCTSBot(game, evaluator, 1.25, simulations, 1024, False, 1, False)
     state = game.new_initial_state()
 
     def task() -> int:
-        bot.mcts_search(state)
-        return 200
+        for _ in range(SPIEL_SEARCHES):
+            bot.mcts_search(state)
+        return simulations * SPIEL_SEARCHES
 
     return task
 
@@ -263,8 +309,8 @@ def _mctx_task(mctx: Any) -> Callable[[], int]:
 
 def measure(quick: bool) -> list[Row]:
     """All rows."""
-    repeats = 2 if quick else 7
-    return search_rows(repeats) + peer_rows(repeats) + ([] if quick else instruction_rows())
+    repeats, rounds_ = (2, 2) if quick else (7, 12)
+    return search_rows(repeats) + peer_rows(rounds_) + ([] if quick else instruction_rows())
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -278,10 +324,10 @@ def main(arguments: list[str] | None = None) -> None:
         for _ in range(int(asked.counted[1])):
             searched.search()
         return
-    describe()
+    begin()
     name = "search-quick" if asked.quick else "search"
     report(name, "search, one core", measure(asked.quick), TARGETS)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

@@ -4,15 +4,27 @@
 
 - *self-play*: positions that a worker evaluates a second, without the cache, beside what its
   evaluator does with the same batches and nothing else, taking turns; and where the rest goes.
+  b4c32 plays in int8, b6c96 with the kind that `evaluator=auto` takes here.
 - *simulations an evaluation*: with the cache, as runs play.
-- *processes*: the same worker in a Ray actor, and two of them, beside one in this process; and two
-  processes of bare evaluators beside one, which says what the machine has to give.
+- *processes*: a worker in a Ray actor, and two of them, beside one in a process of its own, all
+  started anew and warmed up alike each time; and two processes of bare evaluators beside one, which
+  says what the machine has to give.
 - *learner*: steps a second with batches drawn from a replay folder, beside steps on one batch.
 
-`--memory MINUTES` plays 19x19 with b6c64, 64 games and 800 simulations instead, and prints the
-process' memory each minute. Everything runs in one thread a process, with the environment that
-workers get. The networks are untrained
-ones in which every weight matters: they cost what trained ones cost.
+The networks are untrained ones in which every weight matters: they cost what trained ones cost. The
+first two begin with games in progress, at plies spread evenly over their length, to which search
+without a network has brought them (`play_ahead`): on empty boards the cache answers more, and
+nothing is near its end.
+
+`--checkpoint FILE` measures simulations an evaluation alone, of a trained network (once for each
+FILE), with its run's games, search, cache and evaluator. Games are in progress there too, by plies
+of its own.
+
+`--memory MINUTES` plays 19x19 with b6c64, 64 games and 800 simulations in a Ray actor instead,
+prints the memory of its process each minute, and exits with 1 where it takes 1.5 GiB or grows by
+more than 16 MiB after the first two minutes.
+
+Everything runs in one thread a process, with the environment that workers get.
 """
 
 from __future__ import annotations
@@ -22,32 +34,37 @@ import dataclasses
 import gc
 import multiprocessing
 import os
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 
+from benchmarks.command import positive, run
 from benchmarks.evaluators import WIDE, random_network
-from benchmarks.table import Row, Target, describe, rates, report
+from benchmarks.table import Row, Target, begin, compared, report, rounds, spread
 from engine import RuleSet
 from engine.evaluators import Evaluator
 from engine.search import SearchConfig
 from model.buckets import BucketEvaluator
+from model.checkpoint import Checkpoint, checkpoint_stem, read_meta
+from model.choice import AUTO, fixed_choice, measured_choice
 from model.evaluator import Served, evaluator_for
 from model.games import GameEntry
 from model.learner import Learner, LearnerConfig
 from model.network import PRESETS, Network, NetworkConfig
 from model.positions import random_positions
 from model.prefetch import ahead
-from model.serving import CALIBRATED, make_served
+from model.serving import CALIBRATED, COMPARED, load_served, make_served, prepare
 from model.targets import Batch, make_batch
-from selfplay.cluster import WORKER_ENVIRONMENT, ClusterConfig, RayWorkers, WorkerSpec
+from scripts.replay import read_config
+from selfplay.cluster import WORKER_ENVIRONMENT, ClusterConfig, RayWorkers, Worker, WorkerSpec
+from selfplay.loop import RunConfig
 from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.stopwatch import shares
 from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work, batch_size
@@ -55,6 +72,14 @@ from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work, batch_si
 GAMES = 64
 SIMULATIONS = 200
 BATCH = batch_size(GAMES, SearchConfig())
+#: Seconds in which kinds of evaluators are timed, and positions on which they are compared.
+CHOOSING, TRIED = 5.0, 256
+#: Seconds of a worker's chunks, and how many pass before it is measured.
+CHUNK, WARM = 1.0, 3
+#: More games than a worker ever gets through.
+ENOUGH = 10_000
+#: Simulations a ply while games are brought to plies of their own.
+AHEAD = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +90,8 @@ class Case:
     network: NetworkConfig
     #: Least share of the evaluator's speed in self-play.
     least: float = 0.0
+    #: What evaluates; "auto" is measured.
+    kind: str = "onnx-int8"
 
     @property
     def name(self) -> str:
@@ -72,15 +99,20 @@ class Case:
         return f"{self.rules.width}x{self.rules.height} {self.network.name}"
 
     def serve(self) -> tuple[Network, Served]:
-        """The network, with its int8 twin."""
+        """The network, with what evaluates it."""
         network = random_network(self.network)
         height, width = self.rules.height, self.rules.width
         entry, rng = GameEntry(rules=self.rules), np.random.default_rng(0)
-        positions = random_positions([entry], CALIBRATED, height, width, rng)
-        return network, make_served("onnx-int8", network, positions)
+        positions = random_positions([entry], CALIBRATED + TRIED, height, width, rng)
+        kind = self.kind
+        if kind == AUTO:
+            kind = measured_choice(network, "cpu", BATCH, positions, CHOOSING).kinds[0]
+        return network, make_served(kind, network, positions)
 
-    def worker(self, evaluator: Evaluator, *, cache_mib: int) -> SelfPlay:
-        """A worker in which games have begun."""
+    def worker(
+        self, evaluator: Evaluator, *, cache_mib: int, in_progress: bool = False
+    ) -> SelfPlay:
+        """A worker whose games begin, or are `in_progress` (`play_ahead`, with no network)."""
         worker = SelfPlay(
             games=[GameChoice(rules=self.rules)],
             search=SearchConfig(simulations=SIMULATIONS),
@@ -89,8 +121,11 @@ class Case:
             width=self.rules.width,
             run_seed=0,
         )
-        worker.set_evaluator(evaluator, 0)
-        worker.add_indices(range(1_000_000))
+        if in_progress:
+            worker.set_evaluator(_Silent(self.rules), 0)
+            play_ahead(worker)
+        worker.set_evaluator(evaluator, 1)
+        worker.add_indices(range(ENOUGH, 2 * ENOUGH))
         return worker
 
 
@@ -101,8 +136,8 @@ CASES = (
         least=0.90,
     ),
     Case(rules=RuleSet.preset("gomoku"), network=PRESETS["b4c32"], least=0.95),
-    Case(rules=RuleSet.preset("gomoku"), network=WIDE, least=0.98),
-    Case(rules=RuleSet.preset("irensei"), network=WIDE, least=0.98),
+    Case(rules=RuleSet.preset("gomoku"), network=WIDE, least=0.98, kind=AUTO),
+    Case(rules=RuleSet.preset("irensei"), network=WIDE, least=0.98, kind=AUTO),
 )
 
 TARGETS = (
@@ -119,52 +154,67 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     """Self-play beside its evaluator; where its time goes; what the cache and proofs spare."""
     network, served = case.serve()
     evaluator = evaluator_for(network, "cpu", GAMES, served)
-    worker, done = case.worker(evaluator, cache_mib=0), Work()
+    worker = case.worker(evaluator, cache_mib=0, in_progress=True)
+    cached = case.worker(evaluator, cache_mib=32, in_progress=True)
+    for each in (worker, cached):
+        each.play(games=ENOUGH, seconds=seconds)  # the network takes over, the cache fills
+    done = Work()
     gc.freeze()  # as a worker's process does
 
     def play() -> int:
         nonlocal done
-        _, work = worker.play(games=10**6, seconds=seconds)
+        _, work = worker.play(games=ENOUGH, seconds=seconds)
         done += work
         return work.evaluations
 
-    found = rates({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
-    ratio = found["play"][0] / found["raw"][0]
+    found = rounds({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
+    ratio, ratio_spread = compared(found["play"], found["raw"])
     done.parts.pop("waiting")  # while the evaluator alone was timed
-    _, work = case.worker(evaluator, cache_mib=32).play(games=10**6, seconds=3 * seconds)
+    _, work = cached.play(games=ENOUGH, seconds=8 * seconds)
     return [
         Row(
             what=f"self-play, {case.name}",
-            value=found["play"][0],
+            value=statistics.median(found["play"]),
             unit="positions/s",
             reference=f"its evaluator ({served.kind})",
             ratio=ratio,
-            spread=found["play"][1],
+            spread=spread(found["play"]),
+            ratio_spread=ratio_spread,
         ),
         *(
             Row(what=f"  {name}, {case.name}", value=100 * share, unit="% of its time")
             for name, share in shares(done.parts).items()
         ),
-        Row(
-            what=f"simulations an evaluation, {case.name}",
-            value=work.search["simulations"] / work.evaluations,
-            unit="",
-            reference=f"cached: {work.search['cached'] / work.search['simulations']:.1%}",
-        ),
+        spared(f"simulations an evaluation, {case.name}", work),
     ]
 
 
+def spared(what: str, work: Work) -> Row:
+    """Simulations an evaluation; what the cache has answered, and what was over or proven."""
+    simulations = work.search["simulations"]
+    cached, ended = (work.search[name] / simulations for name in ("cached", "terminals"))
+    return Row(
+        what=what,
+        value=simulations / work.evaluations,
+        unit="",
+        reference=f"cached: {cached:.1%}, ended or proven: {ended:.1%}",
+    )
+
+
 def _raw_task(case: Case, evaluator: Evaluator, seconds: float) -> Callable[[], int]:
-    """The evaluator alone, on a batch of positions in its own memory, as a worker's are."""
+    """The evaluator alone, on a batch of positions where a worker's are: in its own memory, if any.
+
+    An evaluator that wants another order in memory copies, as it does for a worker.
+    """
     height, width = case.rules.height, case.rules.width
     rng = np.random.default_rng(1)
     rows = random_positions([GameEntry(rules=case.rules)], BATCH, height, width, rng)
     keys = np.zeros(BATCH, np.uint64)
     assert isinstance(evaluator, BucketEvaluator)
-    inputs = evaluator.inputs(height, width)
-    assert inputs is not None
-    planes, globals_ = (array[:BATCH] for array in inputs)
-    planes[:], globals_[:] = rows.planes, rows.globals_
+    planes, globals_ = rows.planes, rows.globals_
+    if (inputs := evaluator.inputs(height, width)) is not None:
+        planes, globals_ = (array[:BATCH] for array in inputs)
+        planes[:], globals_[:] = rows.planes, rows.globals_
 
     def task() -> int:
         count, end = 0, time.perf_counter() + seconds
@@ -176,66 +226,158 @@ def _raw_task(case: Case, evaluator: Evaluator, seconds: float) -> Callable[[], 
     return task
 
 
+# --- games in progress ----------------------------------------------------------------------------
+
+
+def play_ahead(worker: SelfPlay) -> float:
+    """Bring a worker's games to plies that are spread evenly over a game; returns a game's length.
+
+    With eight simulations a ply, so that it takes less time than what is measured: as many games as
+    there are slots are played to their ends, which says how long they are; then one game after
+    another begins, each a slot's share of that length later.
+    """
+    usual, slots = worker.config, worker.config.games
+    worker.config = dataclasses.replace(
+        usual, full_fraction=0.0, fast_simulations=min(AHEAD, usual.fast_simulations)
+    )
+    worker.add_indices(range(slots))
+    finished, _ = worker.play(games=slots)
+    length = statistics.mean(game.statistics.plies for game in finished)
+    owed = 0.0
+    for index in range(slots):
+        worker.add_indices([slots + index])
+        owed += length / slots * (1 + len(_plies(worker)))
+        while owed > 0 and (worker.indices_left or _plies(worker)):
+            owed -= worker.play(games=slots, seconds=0)[1].plies
+    worker.config = usual
+    return length
+
+
+def _plies(worker: SelfPlay) -> list[int]:
+    """The plies that the games under way have come to."""
+    plies = (worker.ply(slot) for slot in range(worker.config.games))
+    return [ply for ply in plies if ply is not None]
+
+
+# --- trained networks ---------------------------------------------------------------------------
+
+
+def checkpoint_rows(path: Path, seconds: float) -> list[Row]:
+    """Simulations an evaluation of a trained network in its run's games.
+
+    Raises CheckpointError, and ReplayError or SettingsError for a configuration beside it that
+    cannot be used. Without one its games are played as runs do by default.
+    """
+    checkpoint, config = Checkpoint.load(path), _config_of(path)
+    if config is None:
+        games = [GameChoice(rules=e.rules, opening=e.opening) for e in checkpoint.meta.games]
+        config = RunConfig(games=games, selfplay=SelfPlayConfig(games=GAMES))
+    network, rng = checkpoint.network, np.random.default_rng(0)
+    served = load_served(path)
+    if served is None:
+        count = CALIBRATED + COMPARED
+        positions = random_positions(config.entries, count, config.height, config.width, rng)
+        kinds = fixed_choice(AUTO, "cpu").kinds
+        served = prepare(network, positions, kinds, "cpu", config.batch_size).served
+    worker = SelfPlay(
+        games=config.games,
+        search=config.search,
+        config=dataclasses.replace(config.selfplay, games=config.selfplay.games_a_thread),
+        height=config.height,
+        width=config.width,
+        run_seed=config.seed,
+    )
+    worker.set_evaluator(evaluator_for(network, "cpu", worker.batch_size, served), 0)
+    length = play_ahead(worker)
+    worker.add_indices(range(ENOUGH, 10 * ENOUGH))
+    worker.play(games=ENOUGH, seconds=seconds / 4)
+    plies = _plies(worker)
+    _, work = worker.play(games=ENOUGH, seconds=seconds)
+    name = checkpoint_stem(path).name
+    return [
+        Row(what=f"{name}, mean length of its games", value=length, unit="plies"),
+        Row(what=f"{name}, mean ply at the start", value=statistics.mean(plies), unit=""),
+        spared(f"{name}, simulations an evaluation", work),
+    ]
+
+
+def _config_of(path: Path) -> RunConfig | None:
+    """The configuration of the run in whose folder a checkpoint lies; None for one by itself."""
+    run_folder = path.resolve().parent.parent
+    return read_config(run_folder) if (run_folder / "config.yaml").exists() else None
+
+
 # --- processes ----------------------------------------------------------------------------------
 
 
 def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
-    """One worker in a Ray actor, and two, beside one in this process."""
+    """One worker in a Ray actor, and two, beside one in a process without Ray."""
     network, served = case.serve()
-    here = case.worker(evaluator_for(network, "cpu", GAMES, served), cache_mib=32)
-    names = ("here", "one", "two", "start", "bare", "bare two")
+    names = ("alone", "one", "two", "start", "bare", "bare two")
     found: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(repeats):
-        _, work = here.play(games=10**6, seconds=seconds)
-        found["here"].append(work.evaluations / work.seconds)
+        found["alone"].append(_in_processes(_play_alone, case, 1, seconds))
         for name, count in (("one", 1), ("two", 2)):
             rate, start = _with_ray(case, network, served, count, seconds)
             found[name].append(rate)
             found["start"].append(start)
         for name, count in (("bare", 1), ("bare two", 2)):
-            found[name].append(_bare_processes(case, count, seconds))
-    median = {name: float(np.median(values)) for name, values in found.items()}
-    started = Row(what="processes, start of a worker", value=median["start"], unit="s")
-    bare = Row(
-        what="processes, two bare evaluators",
-        value=median["bare two"],
-        unit="positions/s",
-        reference="one bare evaluator",
-        ratio=median["bare two"] / median["bare"],
-    )
-    return [started, bare] + [
-        Row(
-            what=f"processes, {name} Ray actor{'s' * (name == 'two')}",
-            value=median[name],
+            found[name].append(_in_processes(_evaluate_bare, case, count, seconds / 2))
+
+    def row(what: str, name: str, reference: str, beside: str) -> Row:
+        ratio, ratio_spread = compared(found[name], found[beside])
+        return Row(
+            what=f"processes, {what}",
+            value=statistics.median(found[name]),
             unit="positions/s",
-            reference="one worker in this process" if name == "one" else "one Ray actor",
-            ratio=median[name] / median["here" if name == "one" else "one"],
+            reference=reference,
+            ratio=ratio,
+            spread=spread(found[name]),
+            ratio_spread=ratio_spread,
         )
-        for name in ("one", "two")
+
+    return [
+        Row(
+            what="processes, start of a worker",
+            value=statistics.median(found["start"]),
+            unit="s",
+            spread=spread(found["start"]),
+        ),
+        row("two bare evaluators", "bare two", "one bare evaluator", "bare"),
+        row("one Ray actor", "one", "one worker in a process of its own", "alone"),
+        row("two Ray actors", "two", "one Ray actor", "one"),
     ]
+
+
+def _spec(case: Case, **selfplay: Any) -> WorkerSpec:
+    """What a worker of a run is made from."""
+    return WorkerSpec(
+        games=[GameChoice(rules=case.rules)],
+        search=SearchConfig(simulations=SIMULATIONS),
+        selfplay=SelfPlayConfig(games=GAMES, **selfplay),
+        network=case.network,
+        height=case.rules.height,
+        width=case.rules.width,
+        run_seed=0,
+    )
+
+
+def _weights(network: Network) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in network.state_dict().items()}
 
 
 def _with_ray(
     case: Case, network: Network, served: Served, workers: int, seconds: float
 ) -> tuple[float, float]:
     """Positions evaluated a second by so many actors, and the seconds until they had begun."""
-    spec = WorkerSpec(
-        games=[GameChoice(rules=case.rules)],
-        search=SearchConfig(simulations=SIMULATIONS),
-        selfplay=SelfPlayConfig(games=GAMES),
-        network=case.network,
-        height=case.rules.height,
-        width=case.rules.width,
-        run_seed=0,
-    )
-    config = ClusterConfig(workers=workers, chunk_seconds=1.0, chunk_games=10**6)
-    pool = RayWorkers(config, spec, first_game=0)
+    config = ClusterConfig(workers=workers, chunk_seconds=CHUNK, chunk_games=ENOUGH)
+    pool = RayWorkers(config, _spec(case), first_game=0)
     began = time.perf_counter()
     try:
-        pool.publish(0, {n: t.numpy() for n, t in network.state_dict().items()}, served)
+        pool.publish(0, _weights(network), served)
         pool.collect()
         start = time.perf_counter() - began - config.chunk_seconds
-        for _ in range(2 * workers):  # the others start, first games begin
+        for _ in range(WARM * workers - 1):
             pool.collect()
         began, evaluations = time.perf_counter(), 0
         while time.perf_counter() < began + seconds:
@@ -247,13 +389,14 @@ def _with_ray(
         pool.close()
 
 
-def _bare_processes(case: Case, count: int, seconds: float) -> float:
-    """Positions evaluated a second by so many processes that do nothing else."""
+def _in_processes(
+    target: Callable[[Case, Any, Any, float], None], case: Case, count: int, seconds: float
+) -> float:
+    """Positions evaluated a second by so many processes that do this and nothing else."""
     context = multiprocessing.get_context("spawn")
-    begin, rates_ = context.Barrier(count), context.SimpleQueue()
+    begin_, rates_ = context.Barrier(count), context.SimpleQueue()
     processes = [
-        context.Process(target=_evaluate_bare, args=(case, begin, rates_, seconds))
-        for _ in range(count)
+        context.Process(target=target, args=(case, begin_, rates_, seconds)) for _ in range(count)
     ]
     for process in processes:
         process.start()
@@ -263,13 +406,30 @@ def _bare_processes(case: Case, count: int, seconds: float) -> float:
     return total
 
 
-def _evaluate_bare(case: Case, begin: Any, rates_: Any, seconds: float) -> None:
-    """What such a process does."""
+def _play_alone(case: Case, begin_: Any, rates_: Any, seconds: float) -> None:
+    """A worker in such a process: made, warmed up and measured as an actor is."""
+    torch.set_num_threads(1)
+    network, served = case.serve()
+    worker = Worker(_spec(case))
+    worker.load(0, _weights(network), served)
+    begin_.wait()
+    indices = range(ENOUGH)
+    for _ in range(WARM):
+        worker.play(indices, games=ENOUGH, seconds=CHUNK)
+        indices = range(0)
+    began, evaluations = time.perf_counter(), 0
+    while time.perf_counter() < began + seconds:
+        evaluations += worker.play(indices, games=ENOUGH, seconds=CHUNK).work.evaluations
+    rates_.put(evaluations / (time.perf_counter() - began))
+
+
+def _evaluate_bare(case: Case, begin_: Any, rates_: Any, seconds: float) -> None:
+    """An evaluator in such a process."""
     torch.set_num_threads(1)
     network, served = case.serve()
     evaluator = evaluator_for(network, "cpu", GAMES, served)
     task = _raw_task(case, evaluator, seconds)
-    begin.wait()
+    begin_.wait()
     began = time.perf_counter()
     rates_.put(task() / (time.perf_counter() - began))
 
@@ -306,15 +466,17 @@ def learner_rows(case: Case, steps: int, repeats: int) -> list[Row]:
                 learner.step(batch)
             return 128 * steps
 
-        found = rates({"bare": bare, "loop": loop}, repeats)
+        found = rounds({"bare": bare, "loop": loop}, repeats)
+    ratio, ratio_spread = compared(found["loop"], found["bare"])
     return [
         Row(
             what="learner, from the replay",
-            value=found["loop"][0],
+            value=statistics.median(found["loop"]),
             unit="samples/s",
             reference=f"a bare step, {case.name}",
-            ratio=found["loop"][0] / found["bare"][0],
-            spread=found["loop"][1],
+            ratio=ratio,
+            spread=spread(found["loop"]),
+            ratio_spread=ratio_spread,
         )
     ]
 
@@ -334,54 +496,106 @@ class _Silent:
 
 # --- memory -------------------------------------------------------------------------------------
 
+#: Minutes after which memory should not grow any more.
+SETTLED = 2.0
+MEMORY_SIMULATIONS = 800
+MEMORY_TARGETS = (
+    Target(what="memory, the most", most=1536),
+    Target(what=f"memory, growth after {SETTLED:g} minutes", most=16),
+)
+
 
 def memory(minutes: float) -> Iterator[tuple[float, float]]:
-    """(minutes, MiB) of this process while it plays 19x19 with b6c64."""
+    """(minutes, MiB) of a Ray actor's process while it plays 19x19 with b6c64, each minute."""
     case = Case(rules=RuleSet.preset("irensei"), network=PRESETS["b6c64"])
     network, served = case.serve()
-    worker = SelfPlay(
-        games=[GameChoice(rules=case.rules)],
-        search=SearchConfig(simulations=800),
-        config=SelfPlayConfig(games=GAMES, full_fraction=1.0),
-        height=19,
-        width=19,
-        run_seed=0,
+    spec = dataclasses.replace(
+        _spec(case, full_fraction=1.0), search=SearchConfig(simulations=MEMORY_SIMULATIONS)
     )
-    worker.set_evaluator(evaluator_for(network, "cpu", GAMES, served), 0)
-    worker.add_indices(range(1_000_000))
-    began, process = time.monotonic(), psutil.Process()
-    while (spent := (time.monotonic() - began) / 60) < minutes:
-        yield spent, process.memory_info().rss / 2**20
-        worker.play(games=10**6, seconds=min(60.0, 60 * (minutes - spent)))
-    yield minutes, process.memory_info().rss / 2**20
+    pool = RayWorkers(ClusterConfig(workers=1), spec, first_game=0)
+    spent, began = 0.0, time.monotonic()
+    try:
+        pool.publish(0, _weights(network), served)
+        while spent < minutes:
+            chunk = pool.collect()
+            assert chunk is not None
+            if (now := (time.monotonic() - began) / 60) >= min(minutes, int(spent) + 1):
+                spent = now
+                yield spent, chunk.memory / 2**20
+    finally:
+        pool.close()
+
+
+def memory_rows(readings: Sequence[tuple[float, float]]) -> list[Row]:
+    """The most memory, and how far it went above the first reading after `SETTLED` minutes."""
+    settled = [mib for minutes, mib in readings if minutes >= SETTLED]
+    rows = [Row(what="memory, the most", value=max(mib for _, mib in readings), unit="MiB")]
+    if len(settled) > 1:
+        growth = max(settled) - settled[0]
+        rows.append(Row(what=MEMORY_TARGETS[1].what, value=growth, unit="MiB"))
+    return rows
+
+
+def watch_memory(minutes: float) -> bool:
+    """Prints the readings and what has become of the targets; whether none was missed."""
+    readings = []
+    for spent, mib in memory(minutes):
+        readings.append((spent, mib))
+        print(f"{spent:6.1f} min {mib:8.0f} MiB", flush=True)
+    rows = memory_rows(readings)
+    report("memory", "a self-play worker's memory, 19x19 b6c64", rows, MEMORY_TARGETS)
+    return all(target.met(rows) is not False for target in MEMORY_TARGETS)
+
+
+# --- all of it ----------------------------------------------------------------------------------
 
 
 def measure(quick: bool) -> list[Row]:
     """All rows."""
-    seconds, repeats = (1.0, 2) if quick else (5.0, 5)
     table: list[Row] = []
     for case in CASES:
-        table += selfplay_rows(case, seconds, repeats)
-    table += process_rows(CASES[1], 4 * seconds, 1 if quick else 3)
-    return table + learner_rows(CASES[0], 20 if quick else 100, repeats)
+        table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 16)))
+    table += process_rows(CASES[1], *((4.0, 1) if quick else (10.0, 4)))
+    return table + learner_rows(CASES[0], *((20, 2) if quick else (100, 5)))
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Prints and stores all of it; `arguments` are the command line's where None."""
+def main(arguments: list[str] | None = None) -> bool:
+    """Prints and stores all of it; `arguments` are the command line's where None.
+
+    False where memory misses its targets.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="rough figures in a minute")
-    parser.add_argument("--memory", type=float, metavar="MINUTES", help="watch memory instead")
+    parser.add_argument("--quick", action="store_true", help="rough figures in two minutes")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--checkpoint",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="simulations an evaluation of a trained network instead",
+    )
+    instead.add_argument("--memory", type=positive, metavar="MINUTES", help="watch memory instead")
     asked = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    describe()
+    begin()
     if asked.memory:
-        for minutes, mib in memory(asked.memory):
-            print(f"{minutes:6.1f} min {mib:8.0f} MiB", flush=True)
-        return
-    name = "selfplay-quick" if asked.quick else "selfplay"
-    report(name, "self-play, one thread a process", measure(asked.quick), TARGETS)
+        return watch_memory(asked.memory)
+    suffix = "-quick" if asked.quick else ""
+    if asked.checkpoint:
+        for path in asked.checkpoint:
+            read_meta(path)  # raises CheckpointError before any of them is measured
+        rows = [
+            row
+            for path in asked.checkpoint
+            for row in checkpoint_rows(path, 5.0 if asked.quick else 60.0)
+        ]
+        report(f"spared{suffix}", "simulations an evaluation of trained networks", rows)
+        return True
+    rows = measure(asked.quick)
+    report(f"selfplay{suffix}", "self-play, one thread a process", rows, TARGETS)
+    return True
 
 
 def restart_as_worker() -> None:
@@ -393,4 +607,4 @@ def restart_as_worker() -> None:
 
 if __name__ == "__main__":
     restart_as_worker()
-    main()
+    sys.exit(run(main))

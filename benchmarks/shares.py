@@ -1,11 +1,13 @@
 """Draw where a self-play worker's time goes, from what `benchmarks.selfplay` has stored.
 
-`python -m benchmarks.shares [RESULTS] [PICTURE]`: by default from benchmarks/results/selfplay.json
-to docs/images/selfplay.png. One bar a board and network: microseconds an evaluation by part.
+`python -m benchmarks.shares [RESULTS] [PICTURE]`: by default from the newest of benchmarks/results'
+selfplay.json and bench.json to docs/images/selfplay.png. One bar a board and network: microseconds
+an evaluation by part.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -13,9 +15,10 @@ from pathlib import Path
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from benchmarks.command import BenchmarkError, run
 from benchmarks.table import RESULTS
-from engine.storage import atomic_write
 from selfplay.picture import BACKGROUND, BLACK, DPI, GRID, WHITE, png
+from selfplay.storage import write_file
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "selfplay.png"
 
@@ -33,16 +36,37 @@ Costs = dict[str, dict[str, float]]
 
 
 def read(path: Path) -> Costs:
-    """The costs in a file of results. Raises `OSError`, and `KeyError` for results of others."""
-    rows = {row["what"].strip(): row["value"] for row in json.loads(path.read_text())["rows"]}
-    cases = [what.split(", ")[1] for what in rows if what.startswith("self-play, ")]
-    if not cases:
-        raise KeyError(f"{path}: no self-play in it")
-    costs: Costs = {}
-    for case in cases:
-        whole = 1e6 / rows[f"self-play, {case}"]
-        costs[case] = {part: whole * rows[f"{part}, {case}"] / 100 for part, _, _ in PARTS}
+    """The costs in a file of results; parts that were not met are 0.
+
+    Raises `OSError`, and BenchmarkError for what is no such file.
+    """
+    try:
+        rows = {row["what"].strip(): row["value"] for row in json.loads(path.read_text())["rows"]}
+        cases = [what.split(", ")[1] for what in rows if what.startswith("self-play, ")]
+        costs = {case: _costs(rows, case) for case in cases}
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise BenchmarkError(f"{path} does not hold what benchmarks store") from error
+    if not costs:
+        raise BenchmarkError(
+            f"{path} holds no self-play; python -m benchmarks.selfplay measures it"
+        )
     return costs
+
+
+def _costs(rows: dict[str, float], case: str) -> dict[str, float]:
+    """Microseconds an evaluation by part; 0 for one that nothing fell to (a ply, say)."""
+    whole = 1e6 / rows[f"self-play, {case}"]
+    return {part: whole * rows.get(f"{part}, {case}", 0.0) / 100 for part, _, _ in PARTS}
+
+
+def newest() -> Path:
+    """The newest results with self-play in them. Raises BenchmarkError where there are none."""
+    found = [path for name in ("selfplay", "bench") if (path := RESULTS / f"{name}.json").exists()]
+    if not found:
+        raise BenchmarkError(
+            f"no selfplay.json or bench.json in {RESULTS}; measure first, or name one"
+        )
+    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 def draw(costs: Costs) -> Figure:
@@ -71,13 +95,17 @@ def draw(costs: Costs) -> Figure:
     return figure
 
 
-def main(arguments: list[str]) -> None:
-    """Draws the picture and says where it is."""
-    given = [Path(argument) for argument in arguments]
-    source, picture = [*given, *(RESULTS / "selfplay.json", PICTURE)[len(given) :]]
-    atomic_write(picture, png(draw(read(source))))
-    print(picture)
+def main(arguments: list[str] | None = None) -> None:
+    """Draws the picture and says where it is; `arguments` are the command line's where None."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", type=Path, nargs="?", metavar="RESULTS")
+    parser.add_argument("picture", type=Path, nargs="?", metavar="PICTURE", default=PICTURE)
+    asked = parser.parse_args(arguments)
+    write_file(asked.picture, png(draw(read(asked.results or newest()))))
+    print(asked.picture)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(run(main))

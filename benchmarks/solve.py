@@ -33,7 +33,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.table import RESULTS, machine
+from benchmarks.command import run
+from benchmarks.table import RESULTS, begin, machine
 from engine import Position, RuleSet
 from engine.evaluators import Evaluator, UniformEvaluator
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
@@ -246,8 +247,8 @@ def show(score: Score) -> None:
     )
 
 
-def main() -> None:
-    """Command line; exits with 1 where a target is missed."""
+def main() -> bool:
+    """Command line; False where a target is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -256,6 +257,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("runs/solve"), help="the run's folder")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    begin()
     train(arguments.folder, arguments.minutes, arguments.seed)
     started = time.perf_counter()
     judge = Judge(arguments.seed)
@@ -267,7 +269,6 @@ def main() -> None:
     seconds = time.perf_counter() - started
     print(f"\nall {GAMES} games and {POSITIONS} positions (judged in {seconds:.0f} s)")
     show(last)
-    RESULTS.mkdir(exist_ok=True)
     stored = {
         "machine": machine(),
         "curve": [dataclasses.asdict(score) for score in scores],
@@ -277,8 +278,8 @@ def main() -> None:
     reached = last.won >= ALL_WON and last.search_sign >= SIGNS_RIGHT
     said = "reached" if reached else "MISSED"
     print(f"targets {said}: {ALL_WON:.0%} of games, {SIGNS_RIGHT:.0%} of signs")
-    sys.exit(not reached)
+    return reached
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.command import run
 from benchmarks.table import describe
 from benchmarks.versions import random_opening
 from bots.loading import load_bot
@@ -214,4 +216,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

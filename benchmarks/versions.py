@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command import BenchmarkError, run
 from benchmarks.table import describe
-from engine import Position, RuleSet
+from engine import PRESETS, Position, RuleSet
+from model.checkpoint import read_meta
 from selfplay.ratings import Score, rate
 
 HERE = Path(__file__).parents[1]
@@ -31,7 +33,7 @@ class Side:
 
     def __init__(self, folder: Path, setting: dict[str, Any]) -> None:
         self.evaluations = 0
-        self._setting = setting
+        self._folder, self._setting = folder, setting
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(HERE / "benchmarks" / "side.py")],
             cwd=folder,
@@ -43,10 +45,13 @@ class Side:
         self._say(setting)
 
     def play(self, games: list[Position]) -> None:
-        """Make its move in each of these games."""
+        """Make its move in each of these games. Raises BenchmarkError where it cannot."""
         self._say(self._setting | {"games": [[int(a) for a in game.actions] for game in games]})
         assert self._process.stdout is not None
-        answered = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._ended()
+        answered = json.loads(line)
         self.evaluations += answered["evaluations"]
         for game, action in zip(games, answered["actions"], strict=True):
             game.play(action)
@@ -58,8 +63,14 @@ class Side:
 
     def _say(self, what: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(what) + "\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(json.dumps(what) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise self._ended() from error
+
+    def _ended(self) -> BenchmarkError:
+        return BenchmarkError(f"the checkout in {self._folder} cannot play; it says why above")
 
 
 def match(sides: tuple[Side, Side], openings: list[Position]) -> list[float]:
@@ -92,20 +103,30 @@ def random_opening(rules: RuleSet, plies: int, rng: np.random.Generator) -> Posi
             return position
 
 
-def main() -> None:
-    """Command line."""
+def checkout(text: str) -> Path:
+    """A folder of the command line that holds narabe. Raises what argparse tells people."""
+    folder = Path(text).resolve()
+    if not (folder / "engine" / "search.py").exists():
+        raise argparse.ArgumentTypeError(f"{text} is no checkout of narabe")
+    return folder
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Prints the result; `arguments` are the command line's where None. Raises RuleError."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("other", type=Path, help="the other checkout")
+    parser.add_argument("other", type=checkout, help="the other checkout")
     parser.add_argument("--checkpoint", type=Path)
-    parser.add_argument("--game", default="gomoku")
+    parser.add_argument("--game", default="gomoku", choices=sorted(PRESETS), metavar="GAME")
     parser.add_argument("--rules", type=json.loads, default={"size": 9}, help="fields, as JSON")
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--seconds", type=float, help="a move, instead of simulations")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--plies", type=int, default=4, help="random ones before each game")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
+    if asked.checkpoint:
+        read_meta(asked.checkpoint)  # raises CheckpointError here, not in the sides
     setting = {
         "game": asked.game,
         "rules": asked.rules,
@@ -115,7 +136,7 @@ def main() -> None:
     }
     rules, rng = RuleSet.preset(asked.game, **asked.rules), np.random.default_rng(0)
     openings = [random_opening(rules, asked.plies, rng) for _ in range(asked.pairs)]
-    sides = (Side(HERE, setting), Side(asked.other.resolve(), setting))
+    sides = (Side(HERE, setting), Side(asked.other, setting))
     try:
         results = match(sides, openings)
     finally:
@@ -130,4 +151,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

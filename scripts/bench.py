@@ -9,23 +9,25 @@ memory that another has left in pieces.
 from __future__ import annotations
 
 import argparse
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import torch
 
 from benchmarks import engine, evaluators, search, selfplay
+from benchmarks.command import run
 from benchmarks.fingerprint import fingerprint
-from benchmarks.table import Row, describe, report
+from benchmarks.table import Row, begin, report
 
 
 def main() -> None:
     """Prints and stores the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="rough figures in two minutes")
+    parser.add_argument("--quick", action="store_true", help="rough figures in a few minutes")
     quick = parser.parse_args().quick
     torch.set_num_threads(1)
-    describe()
+    begin()
     print(f"search     {fingerprint()} (fingerprint: changes when trees do)")
     rows: list[Row] = []
     for part in (engine, search, evaluators, selfplay):
@@ -38,4 +40,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     selfplay.restart_as_worker()
-    main()
+    sys.exit(run(main))

@@ -1,6 +1,5 @@
 """The benchmarks of evaluators and of int8 play, made small."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,8 +55,6 @@ def test_int8_meets_float32(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(int8, "COMPARED", 50)
-    monkeypatch.setattr(sys, "argv", ["int8", str(run), "--games", "4", "--simulations", "4"])
-    with pytest.raises(SystemExit):
-        int8.main()
+    int8.main([str(run), "--games", "4", "--simulations", "4"])
     shown = capsys.readouterr().out
     assert "onnx-int8 against float32, mnk 5x5, 4 simulations: " in shown

@@ -29,6 +29,29 @@ def test_rows_of_small_games(monkeypatch: pytest.MonkeyPatch) -> None:
         assert 40 < rows[f"memory, {game}, 20"].value < 400
 
 
+def test_rollouts_are_taken_off() -> None:
+    assert bench.ROLLOUTS == (1, 4)
+    assert bench.without_rollouts(4 + 7, 4 + 4 * 7) == pytest.approx(4)
+
+
+def test_peers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "GAMES", {"gomoku 15x15": SMALL["gomoku 7x7"]})
+    monkeypatch.setattr(bench, "SIMULATIONS", (10, 20))
+    monkeypatch.setattr(bench, "PLIES", 3)
+    monkeypatch.setattr(bench, "library", lambda name: None)
+    for row in bench.peer_rows(2):
+        assert row.ratio is None and "not installed (pip install 'narabe[bench]')" in row.reference
+        assert row.spread is not None
+
+
+def test_openspiel_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspiel")
+    monkeypatch.setattr(bench, "SPIEL_SEARCHES", 1)
+    everything, _ = bench.peer_rows(1)
+    assert everything.reference.startswith("OpenSpiel's MCTS in C++, its rollouts taken off: ")
+    assert everything.ratio is not None and everything.ratio_spread is None
+
+
 def test_the_work_without_a_tree_is_that_of_the_search() -> None:
     searched = bench.Searched(SMALL["gomoku 7x7"], 20, trees=3)
     simulations = searched.search()

@@ -43,6 +43,5 @@ def test_a_tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "RESULTS", tmp_path)
     folder = str(tmp_path / "run")
     monkeypatch.setattr(sys, "argv", ["solve", "--minutes", "0.2", "--folder", folder])
-    with pytest.raises(SystemExit):
-        solve.main()
+    solve.main()
     assert (tmp_path / "solve.json").exists()

@@ -1,0 +1,69 @@
+"""How a benchmark ends as a command: what it cannot use is one line and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from engine import RuleError
+from model.bot import BotError
+from model.checkpoint import CheckpointError
+from scripts.quiet import run_quietly
+from scripts.replay import ReplayError
+from scripts.settings import SettingsError
+from selfplay.cluster import ClusterError
+from selfplay.records import RecordError
+from selfplay.storage import StorageError
+
+
+class BenchmarkError(Exception):
+    """What cannot be measured; one line says what and why."""
+
+
+#: What says in one line what was wrong with something that the command was given.
+EXPLAINED = (
+    BenchmarkError,
+    BotError,
+    CheckpointError,
+    ClusterError,
+    RecordError,
+    ReplayError,
+    RuleError,
+    SettingsError,
+    StorageError,
+)
+
+
+def run(main: Callable[[], bool | None]) -> int:
+    """The exit status of a benchmark: 1, and a line, where it cannot be measured.
+
+    `main` returns True, or nothing, where all went well; False is status 1 too. What nobody has
+    foreseen keeps its traceback.
+    """
+    went_well = []
+
+    def work() -> None:
+        went_well.append(main() is not False)
+
+    try:
+        return run_quietly(work) or int(not all(went_well))
+    except EXPLAINED as error:
+        message = str(error)
+    except OSError as error:
+        message = f"cannot use {error.filename}: {error.strerror}" if error.filename else str(error)
+    print(f"{Path(sys.argv[0]).stem}: {message}", file=sys.stderr)
+    return 1
+
+
+def positive(text: str) -> float:
+    """A number of the command line that must be above 0. Raises what argparse tells people."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
