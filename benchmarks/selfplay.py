@@ -34,6 +34,7 @@ import dataclasses
 import gc
 import multiprocessing
 import os
+import queue
 import statistics
 import sys
 import tempfile
@@ -45,7 +46,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.command import positive, run
+from benchmarks.command import BenchmarkError, positive, run
 from benchmarks.evaluators import WIDE, random_network
 from benchmarks.table import Row, Target, begin, compared, report, rounds, spread
 from engine import RuleSet
@@ -202,19 +203,14 @@ def spared(what: str, work: Work) -> Row:
 
 
 def _raw_task(case: Case, evaluator: Evaluator, seconds: float) -> Callable[[], int]:
-    """The evaluator alone, on a batch of positions where a worker's are: in its own memory, if any.
-
-    An evaluator that wants another order in memory copies, as it does for a worker.
-    """
+    """The evaluator alone, on a batch of positions where a worker's are: in its own memory."""
     height, width = case.rules.height, case.rules.width
     rng = np.random.default_rng(1)
     rows = random_positions([GameEntry(rules=case.rules)], BATCH, height, width, rng)
     keys = np.zeros(BATCH, np.uint64)
     assert isinstance(evaluator, BucketEvaluator)
-    planes, globals_ = rows.planes, rows.globals_
-    if (inputs := evaluator.inputs(height, width)) is not None:
-        planes, globals_ = (array[:BATCH] for array in inputs)
-        planes[:], globals_[:] = rows.planes, rows.globals_
+    planes, globals_ = (array[:BATCH] for array in evaluator.inputs(height, width))
+    planes[:], globals_[:] = rows.planes, rows.globals_
 
     def task() -> int:
         count, end = 0, time.perf_counter() + seconds
@@ -394,15 +390,20 @@ def _in_processes(
 ) -> float:
     """Positions evaluated a second by so many processes that do this and nothing else."""
     context = multiprocessing.get_context("spawn")
-    begin_, rates_ = context.Barrier(count), context.SimpleQueue()
+    begin_, rates_ = context.Barrier(count), context.Queue()
     processes = [
         context.Process(target=target, args=(case, begin_, rates_, seconds)) for _ in range(count)
     ]
     for process in processes:
         process.start()
-    total: float = sum(rates_.get() for _ in processes)
-    for process in processes:
-        process.join()
+    try:
+        total: float = sum(rates_.get(timeout=10 * seconds + 120) for _ in processes)
+    except queue.Empty as error:
+        raise BenchmarkError("a process that was to be measured has not answered") from error
+    finally:
+        for process in processes:
+            process.join(timeout=10)
+            process.kill()
     return total
 
 

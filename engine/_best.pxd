@@ -45,6 +45,7 @@ cdef extern from * nogil:
         for (k = NARABE_STRIDES; k + NARABE_STRIDES <= count; k += NARABE_STRIDES)
             for (i = 0; i < NARABE_STRIDES; i++)
                 most[i] = priors[k + i] > most[i] ? priors[k + i] : most[i];
+        /* All the same, as those of a search without a network are. */
         for (i = 0; i < NARABE_STRIDES; i++)
             equal += most[i] == most[0];
         if (equal == NARABE_STRIDES)

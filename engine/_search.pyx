@@ -249,7 +249,9 @@ cdef int _select_at_root(Tree *tree, const Settings *settings) noexcept nogil:
     cdef int k, best
     if root.edges == 1:
         return 0
-    for k in range(tree.changed_count):
+    if tree.changed_count > CHANGED:            # more than there was room for
+        tree.known = 0
+    for k in range(min(tree.changed_count, <int32_t> CHANGED)):
         if tree.changed[k] < tree.known:
             _look_at(tree, tree.changed[k], settings)
     for k in range(tree.known, root.visited):
@@ -267,9 +269,8 @@ cdef int _select_at_root(Tree *tree, const Settings *settings) noexcept nogil:
 
 cdef inline void _note_change(Tree *tree, int edge) noexcept nogil:
     # A simulation goes through this edge of the root.
-    if tree.changed_count == CHANGED:
-        tree.known = tree.changed_count = 0
-    tree.changed[tree.changed_count] = edge
+    if tree.changed_count < CHANGED:
+        tree.changed[tree.changed_count] = edge
     tree.changed_count += 1
 
 
@@ -787,7 +788,7 @@ cdef class SearchCore:
             if self.trees[i].history == NULL:
                 raise MemoryError
         size = self._lay_out(0, nodes, edges)
-        # Untouched pages of it cost no memory.
+        # Untouched pages of it cost no memory: pages of 2 MiB, where the wish is granted.
         self.block = malloc(size + 63)
         if self.block == NULL:
             raise MemoryError
@@ -1265,6 +1266,23 @@ cdef class SearchCore:
             for k in range(node.visited):
                 table[arena.children[node.first + k], 1] = arena.actions[node.first + k]
         return table
+
+    def stale_edges(self, int index):
+        """Edges of the root whose noted values are out of date though nothing says so; for tests."""
+        cdef Tree *tree = &self.trees[index]
+        cdef float mean, count
+        cdef int k
+        if tree.changed_count > CHANGED:        # all of them are looked at again
+            return []
+        changed = {tree.changed[k] for k in range(tree.changed_count)}
+        stale = []
+        for k in range(tree.known):
+            mean, count = tree.means[k], tree.counts[k]
+            _look_at(tree, k, &self.settings)
+            if k not in changed and (mean, count) != (tree.means[k], tree.counts[k]):
+                stale.append(k)
+            tree.means[k], tree.counts[k] = mean, count
+        return stale
 
     def threat_plies(self, int index):
         """[nodes]: plies that a win by fours found at a node takes at most; 0 where none was."""

@@ -356,7 +356,7 @@ class SearchBatch:
 
     @property
     def tree_bytes(self) -> int:
-        """Memory of one tree when its arena is full; untouched parts of it cost nothing."""
+        """Memory of one tree when its arena is full; pages never touched cost nothing."""
         return self._core.arena_bytes
 
     def statistics(self) -> dict[str, int]:

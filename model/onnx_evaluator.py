@@ -26,7 +26,7 @@ shapes to plan memory for."""
 
 
 class OnnxError(Exception):
-    """A network file that cannot be used; one line naming the file, the reason and what to do."""
+    """A network file or a package that cannot be used; one line with its name, why, what to do."""
 
 
 def one_line(error: Exception) -> str:

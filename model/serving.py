@@ -138,6 +138,8 @@ def load_served(path: Path | str) -> Served | None:
             names = opened.keys()
             int8 = bytes(opened.get_tensor("int8").numpy()) if "int8" in names else b""
         kind, form = str(stored["kind"]), int(stored["format"])
+    except PermissionError as error:
+        raise CheckpointError(f"{file}: cannot be read ({error.strerror})") from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"{file}: truncated or damaged") from error
     if form > FORMAT or kind not in KINDS:

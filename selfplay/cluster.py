@@ -35,8 +35,8 @@ POLL_SECONDS = 0.2
 #: What workers find in their environment, where the user has not set it: glibc asks for huge pages.
 #: Networks and trees leap about in megabytes, so that looking up addresses costs some per cent.
 WORKER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-#: What a Ray started here need not do: usage reports, a look for accelerators, and for its
-#: dashboard, which is not there, events and measurements every second.
+#: What Ray need not do: usage reports, a look for accelerators, and events and measurements every
+#: second for a dashboard, which a Ray started here does not have.
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",

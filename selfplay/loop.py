@@ -14,7 +14,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -205,6 +205,9 @@ class Loop:
         self.records = RecordLog(folder.folder("records"))
         self.checkpoints = folder.folder("checkpoints")
         self.learner = self.open_learner()
+        # A lower ratio than the run had before asks for fewer steps: none are waived twice.
+        ahead_by = max(0, self.learner.steps - self.steps_wanted())
+        self.state.waived = max(0, self.state.waived - ahead_by)
         self.metrics = Metrics(folder.folder("logs"), position=self.state.samples)
         self.metrics.text("config", folder.config_yaml, self.state.samples)
         self.workers: Workers | None = None
@@ -212,7 +215,10 @@ class Loop:
         self.rates = Rates()
         self.watch = Stopwatch()
         self._losses: deque[dict[str, float]] = deque(maxlen=50)
-        self._started = self._clock = time.monotonic()
+        self._started = self._clock = self._looked = time.monotonic()
+        # Steps owed when training made way for games last; what warm-up and ratings pile up is not
+        # the learner's fault.
+        self._backlog: float = math.inf
         self._first_fraction = self.fraction() or 0.0
 
     def run(self) -> RunState:
@@ -323,10 +329,13 @@ class Loop:
         """Store the games that have arrived, so that no worker waits for this thread."""
         assert self.workers is not None
         for _ in range(MOST_CHUNKS):
-            chunk = self.workers.collect() if self.workers.ready() else None
+            chunk = None
+            if not self.is_done() and self.workers.ready():
+                chunk = self.workers.collect()
             if chunk is None:
-                return
+                break
             self.store(chunk)
+        self._looked = time.monotonic()
 
     def store(self, chunk: Chunk) -> None:
         """Store a chunk: records, then replay, then the state that counts them."""
@@ -374,34 +383,51 @@ class Loop:
         self.state.version = learner.steps // config.loop.publish_steps
         return learner
 
+    def steps_wanted(self) -> int:
+        """Optimiser steps in all that the set ratio asks for, less those given up."""
+        samples = int(self.config.loop.reuse * self.state.samples)
+        return samples // self.config.learner.batch_size - self.state.waived
+
     def steps_owed(self) -> int:
-        """Optimiser steps that the set ratio of training samples to new samples still asks for."""
-        loop, state = self.config.loop, self.state
-        if state.samples < loop.warmup:
+        """Optimiser steps that the set ratio asks for, up to the run's goal, and not made yet."""
+        if self.state.samples < self.config.loop.warmup:
             return 0
-        wanted = int(loop.reuse * state.samples) // self.config.learner.batch_size
-        if self.config.stop.steps:
-            wanted = min(wanted, self.config.stop.steps)
-        return wanted - state.waived - self.learner.steps
+        wanted = min(self.steps_wanted(), self.config.stop.steps or self.steps_wanted())
+        return wanted - self.learner.steps
 
     def train(self) -> bool:
         """Make the steps owed, up to the next version's. Returns whether to publish that one.
 
         It ends early, after a while, where more games have arrived.
         """
-        assert self.workers is not None
         publish_steps, first = self.config.loop.publish_steps, self.learner.steps
         count = min(self.steps_owed(), publish_steps - first % publish_steps)
-        look = time.monotonic() + TRAINING_SECONDS
-        for batch in ahead(self.batch, range(first, first + count)):
+        for batch in ahead(self.batch, self.steps_until_games(first, count)):
             if self._stop():
                 return False
             self.step(batch)
-            if time.monotonic() > look and self.workers.ready():
-                # What falls behind is not made up for later, on samples that have grown old.
-                self.state.waived += max(0, self.steps_owed() - publish_steps)
-                break
-        return count > 0 and self.learner.steps % publish_steps == 0
+        made = self.learner.steps - first
+        if made < count:
+            self.waive()
+        return made > 0 and self.learner.steps % publish_steps == 0
+
+    def steps_until_games(self, first: int, count: int) -> Iterator[int]:
+        """Numbers of steps to make; it ends early where it is time for games that have arrived."""
+        assert self.workers is not None
+        for step in range(first, first + count):
+            yield step
+            if time.monotonic() > self._looked + TRAINING_SECONDS and self.workers.ready():
+                return
+
+    def waive(self) -> None:
+        """Give up the steps by which the learner has fallen behind further since the last time.
+
+        They are not made up for later, on samples that have grown old.
+        """
+        owed, kept = self.steps_owed(), max(self._backlog, self.config.loop.publish_steps)
+        if owed > kept:
+            self.state.waived += owed - int(kept)
+        self._backlog = min(owed, kept)
 
     def batch(self, step: int) -> Batch:
         """What a step trains on. Its chances depend on the run's seed and the step only."""
@@ -501,6 +527,7 @@ class Loop:
         What was played before a crash is kept: the gauntlet's folder goes on.
         """
         state, config = self.state, self.config
+        samples = state.samples
         newest, anchor = checkpoint_name(state.version), checkpoint_name(0)
         opponents = [0, *(rating.version for rating in state.ratings)][-2:]
         search = dataclasses.replace(config.search, simulations=config.gauntlet.simulations)
@@ -527,25 +554,29 @@ class Loop:
             if self._stop() or estimate is None:
                 return
             estimates[f"{rules.name}/{opening}"] = estimate
-        self.note_rating(estimates)
+        self.note_rating(estimates, samples)
+        self._backlog = math.inf
 
     def stop_rating(self) -> bool:
         """Asked at each turn of the games: stores what has arrived meanwhile."""
+        assert self.publisher is not None
         self.watch.lap("gauntlet")
         self.collect_arrived()
+        self.publisher.poll()
         return self._stop()
 
-    def note_rating(self, estimates: dict[str, Estimate]) -> None:
-        """Keep the newest version's rating, the mean over the rated games; draw each one's."""
+    def note_rating(self, estimates: dict[str, Estimate], samples: int) -> None:
+        """Keep the newest version's rating, the mean over the rated games; draw each one's.
+
+        `samples` is how many there were when the rating began.
+        """
         state, parts = self.state, list(estimates.values())
         elo = float(np.mean([part.elo for part in parts]))
         error = float(np.linalg.norm([part.error for part in parts])) / len(parts)
-        state.ratings.append(
-            Rating(version=state.version, samples=state.samples, elo=elo, error=error)
-        )
-        self.metrics.rated(state.samples, Estimate(elo=elo, error=error))
+        state.ratings.append(Rating(version=state.version, samples=samples, elo=elo, error=error))
+        self.metrics.rated(samples, Estimate(elo=elo, error=error))
         for name, part in estimates.items() if len(estimates) > 1 else ():
-            self.metrics.rated(state.samples, part, game=name)
+            self.metrics.rated(samples, part, game=name)
         self.commit()
         self.report("gauntlet")
         self.watch.lap("gauntlet")

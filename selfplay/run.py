@@ -18,10 +18,10 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from selfplay.records import record_files
@@ -177,7 +177,7 @@ class RunFolder:
                 " restore it from a copy or choose another run=NAME"
             )
         fields = {item.name: item.type for item in dataclasses.fields(RunState)}
-        data = {"waived": 0} | _read_json(path, fields | {"ratings": list}, later=("waived",))
+        data = _read_json(path, fields | {"ratings": list}, later={"waived": 0})
         try:
             ratings = [Rating(**rating) for rating in data["ratings"]]
         except TypeError as error:
@@ -214,10 +214,12 @@ def _lock(path: Path) -> int:
     return descriptor
 
 
-def _read_json(path: Path, types: dict[str, Any], later: Sequence[str] = ()) -> dict[str, Any]:
+def _read_json(
+    path: Path, types: dict[str, Any], later: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """A JSON object with at least these fields. Raises `RunError` naming the file and the field.
 
-    Fields that were added `later` may be missing.
+    Fields that were added `later` may be missing: those have the values given.
     """
     if not path.exists():
         raise RunError(f"{path} is missing: not a run folder")
@@ -225,10 +227,10 @@ def _read_json(path: Path, types: dict[str, Any], later: Sequence[str] = ()) -> 
         data = read_json(path)
     except StorageError as error:
         raise RunError(str(error)) from error
+    if isinstance(data, dict):
+        data = {**later, **data}
     for name, wanted in types.items():
         value = data.get(name) if isinstance(data, dict) else None
-        if name in later and value is None and isinstance(data, dict):
-            continue
         if isinstance(value, bool) or not isinstance(
             value, (wanted, int if wanted is float else wanted)
         ):

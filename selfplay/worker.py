@@ -2,7 +2,8 @@
 
 Every game draws all of its chances (rule set, random opening plies, full or fast searches, search
 noise, temperature) from generators seeded with (run seed, game index), and its tree never sees
-another game. So any game of a run can be played again alone, with the same result: `play_again`.
+another game; the symmetry under which the network sees it follows from (run seed, weights version).
+So any game of a run can be played again alone, with the same result: `play_again`.
 """
 
 import dataclasses
@@ -373,7 +374,7 @@ class SelfPlay:
         """Ask this evaluator from now on; batches are made where it reads them, if it can tell."""
         self._evaluator, self._version = evaluator, version
         # Of the version alone, so that a game can be played again by itself.
-        self._batch.turn = int(np.random.default_rng([self.run_seed, version]).integers(8))
+        self._batch.turn = int(np.random.default_rng([self.run_seed, 3, version]).integers(8))
         write_in_place(self._batch, evaluator)
 
     def _fill(self) -> None:

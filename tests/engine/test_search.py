@@ -552,3 +552,26 @@ def test_memory_that_does_not_fit_the_batches_is_refused() -> None:
     batch.collect()
     with pytest.raises(ValueError, match="apply the batch in flight first"):
         batch.write_into(planes.copy(), globals_)
+
+
+@pytest.mark.parametrize("leaves", [1, 4, 40])
+@pytest.mark.parametrize("solver", [True, False])
+def test_what_a_root_knows_of_its_children_is_up_to_date(leaves: int, solver: bool) -> None:
+    """Also with more descents under way than are noted one by one."""
+    config = SearchConfig(simulations=400, leaves_per_step=leaves, solver=solver)
+    batch = SearchBatch(2, config, height=6, width=6)
+    positions = [Position(FOUR), Position(FOUR)]
+    for name in ("c3", "d4", "c4"):
+        positions[1].play(name)
+    for index, position in enumerate(positions):
+        batch.start(index, position, seed=index)
+    known = 0
+    while batch.step(HashEvaluator()):
+        for index in range(2):
+            assert batch._core.stale_edges(index) == []
+            known = max(known, batch.simulations(index))
+    assert known >= 400
+    # And in the tree that goes on below a move.
+    batch.advance(0, batch.result(0).action)
+    while batch.step(HashEvaluator()):
+        assert batch._core.stale_edges(0) == []

@@ -50,7 +50,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
             # Workers inherit it; their own would be hidden by the name that Ray gives them.
             assert daemon.environ().keys() >= WORKER_ENVIRONMENT.keys()
             # Ray makes them nice: the learner comes first on a machine that they share.
-            assert worker.nice() > psutil.Process().nice()
+            assert worker.nice() >= min(19, psutil.Process().nice() + 1)
             worker.kill()
             killed.append(worker.pid)
             games_then = progress.games

@@ -192,9 +192,12 @@ def test_a_stone_instead_of_an_option_is_a_choice() -> None:
         width=RECTANGLE.width,
         run_seed=1,
     )
-    player.set_evaluator(HashEvaluator(1), 1)
-    player.add_indices(range(30))
-    choices = [(c.phase, c.option) for g in player.play(games=30)[0] for c in g.statistics.choices]
+    choices = []
+    for version in range(6):
+        player.set_evaluator(HashEvaluator(version), version)
+        player.add_indices(range(10 * version, 10 * version + 10))
+        for game in player.play(games=10)[0]:
+            choices += [(choice.phase, choice.option) for choice in game.statistics.choices]
     assert {option for phase, option in choices if phase == "token-1"} == {"stone", "pass"}
     assert not any(phase.startswith("no-token") or phase == "play" for phase, _ in choices)
 
