@@ -11,7 +11,7 @@ cdef extern from * nogil:
     #define NARABE_NEVER -1e30f
 
     /* The first k with the highest means[k] + explore * priors[k] / counts[k], and that score; -1
-       where none is above NARABE_NEVER. Scores are never -0, so they are ordered as these integers. */
+       where none is above NARABE_NEVER. Scores are never -0: they are ordered as these integers. */
     static int narabe_highest(const float *restrict means, const float *restrict priors,
                               const float *restrict counts, float explore, int count,
                               float *restrict score) {
@@ -125,7 +125,7 @@ cdef extern from * nogil:
     void best_of "narabe_best"(const float *priors, int count, int kept, uint16_t *order)
     # What is never chosen: the mean of such a child.
     const float NEVER "NARABE_NEVER"
-    # The first of `count` children with the best PUCT score; -1 where all are never chosen. `counts`
-    # are 1 + visits; `count` is at most 1024.
+    # The first of `count` children with the best PUCT score; -1 where all are never chosen.
+    # `counts` are 1 + visits; `count` is at most 1024.
     int highest "narabe_highest"(const float *means, const float *priors, const float *counts,
                                  float explore, int count, float *score)

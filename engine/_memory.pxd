@@ -11,7 +11,7 @@ cdef extern from * nogil:
 
     static void narabe_wish_huge_pages(void *block, size_t bytes) {
     #if defined(MADV_HUGEPAGE)
-        const uintptr_t page = 4096;    /* the least there is; where pages are larger, it is refused */
+        const uintptr_t page = 4096;    /* the least; where pages are larger, it is refused */
         uintptr_t start = ((uintptr_t) block + page - 1) / page * page;
         uintptr_t end = ((uintptr_t) block + bytes) / page * page;
         if (block != NULL && start < end)

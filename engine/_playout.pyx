@@ -273,10 +273,10 @@ def retrace(list cores, const int32_t[:, ::1] parents, const int32_t[:, ::1] act
             const int32_t[::1] canvas):
     """Plays to every node of some trees, lists its actions and writes its features.
 
-    `cores` are the trees' positions, of one game; node i > 0 of tree t is reached by `actions[i, t]`
-    from node `parents[i, t]` < i, which is -1 behind the tree's last node. The trees take turns, a
-    node each, as they do in a search; what that costs beyond this is the trees. Returns the number
-    of actions listed and the combined key of the positions.
+    `cores` are the trees' positions, of one game; node i > 0 of tree t is reached by
+    `actions[i, t]` from node `parents[i, t]` < i, which is -1 behind the tree's last node. The
+    trees take turns, a node each, as they do in a search; what that costs beyond this is the trees.
+    Returns the number of actions listed and the combined key of the positions.
     """
     cdef RuleTable table = (<PositionCore> cores[0]).table
     cdef const Rules *rules = &table.rules

@@ -1268,7 +1268,7 @@ cdef class SearchCore:
         return table
 
     def stale_edges(self, int index):
-        """Edges of the root whose noted values are out of date though nothing says so; for tests."""
+        """Edges of the root noted with values out of date though nothing says so; for tests."""
         cdef Tree *tree = &self.trees[index]
         cdef float mean, count
         cdef int k
