@@ -37,12 +37,15 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
     config = small_config(kind="ray", evaluator="onnx-int8", games=10**9)
     killed: list[int] = []
     games_then = 0
+    learnt: list[int] = []
     phases: list[str] = []
     enough = threading.Event()
 
     def report(progress: Progress) -> None:
         nonlocal games_then
         phases.append(progress.phase)
+        if progress.version >= 2 and not learnt:
+            learnt.append(progress.games)
         if not killed and progress.games >= 6:
             worker = self_play_processes()[0]
             daemon = worker.parent()
@@ -54,7 +57,9 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
             worker.kill()
             killed.append(worker.pid)
             games_then = progress.games
-        if killed and progress.games >= games_then + 20 and len(self_play_processes()) == 2:
+        # More than can be under way with the version before.
+        later = bool(learnt) and progress.games >= max(learnt[0] + 30, games_then + 20)
+        if killed and later and len(self_play_processes()) == 2:
             enough.set()
 
     began = time.monotonic()
@@ -76,7 +81,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(tmp_path: Path) -> None
     versions = {
         version for record in read_records(tmp_path / "records") for _, version in record.versions
     }
-    assert len(versions) > 2
+    assert len(versions) > 1
     for version in versions:
         served = load_served(tmp_path / "checkpoints" / f"v{version:06d}")
         assert served is not None and served.kind == "onnx-int8"
