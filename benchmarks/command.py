@@ -43,13 +43,14 @@ def run(main: Callable[[], bool | None]) -> int:
     `main` returns True, or nothing, where all went well; False is status 1 too. What nobody has
     foreseen keeps its traceback.
     """
-    went_well = []
+    missed = False
 
     def work() -> None:
-        went_well.append(main() is not False)
+        nonlocal missed
+        missed = main() is False
 
     try:
-        return run_quietly(work) or int(not all(went_well))
+        return run_quietly(work) or int(missed)
     except EXPLAINED as error:
         message = str(error)
     except OSError as error:

@@ -9,10 +9,26 @@ from model.buckets import BucketEvaluator
 from model.evaluator import Served
 from model.network import Network
 from selfplay.cluster import Worker, WorkerSpec
+from selfplay.loop import RunConfig
 from selfplay.records import GameRecord
 from tests.selfplay.small import small_config
 
 GAMES = 12
+
+
+def worker_of(config: RunConfig, **selfplay: int) -> Worker:
+    """A worker of a run whose self-play differs in these keys."""
+    return Worker(
+        WorkerSpec(
+            games=config.games,
+            search=config.search,
+            selfplay=dataclasses.replace(config.selfplay, **selfplay),
+            network=config.model,
+            height=config.height,
+            width=config.width,
+            run_seed=1,
+        )
+    )
 
 
 def played(threads: int) -> tuple[dict[int, GameRecord], int]:
@@ -20,17 +36,7 @@ def played(threads: int) -> tuple[dict[int, GameRecord], int]:
     config = small_config()
     torch.manual_seed(0)
     weights = {name: t.numpy() for name, t in Network(config.model).state_dict().items()}
-    worker = Worker(
-        WorkerSpec(
-            games=config.games,
-            search=config.search,
-            selfplay=dataclasses.replace(config.selfplay, threads=threads, cache_mib=0),
-            network=config.model,
-            height=config.height,
-            width=config.width,
-            run_seed=1,
-        )
-    )
+    worker = worker_of(config, threads=threads, cache_mib=0)
     worker.load(0, weights)
     chunk = worker.play(range(GAMES), games=GAMES)
     assert len(chunk.games) == GAMES
@@ -48,16 +54,7 @@ def test_threads_play_the_same_games() -> None:
 
 def test_indices_are_shared_out_evenly_and_chunks_add_up() -> None:
     config = small_config()
-    spec = WorkerSpec(
-        games=config.games,
-        search=config.search,
-        selfplay=dataclasses.replace(config.selfplay, threads=2),
-        network=config.model,
-        height=config.height,
-        width=config.width,
-        run_seed=1,
-    )
-    worker = Worker(spec)
+    worker = worker_of(config, threads=2)
     worker.load(0, {name: t.numpy() for name, t in Network(config.model).state_dict().items()})
     seen = []
     for first in range(0, 40, 10):
@@ -69,16 +66,7 @@ def test_indices_are_shared_out_evenly_and_chunks_add_up() -> None:
 @pytest.mark.parametrize("kind", ["onnx", "torch"])
 def test_each_thread_writes_where_the_one_network_reads(kind: str) -> None:
     config = small_config()
-    spec = WorkerSpec(
-        games=config.games,
-        search=config.search,
-        selfplay=dataclasses.replace(config.selfplay, threads=2),
-        network=config.model,
-        height=config.height,
-        width=config.width,
-        run_seed=1,
-    )
-    worker = Worker(spec)
+    worker = worker_of(config, threads=2)
     weights = {name: t.numpy() for name, t in Network(config.model).state_dict().items()}
     worker.load(0, weights, Served(kind=kind))
     batches = [play._batch for play in worker._plays]
