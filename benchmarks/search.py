@@ -44,7 +44,7 @@ from benchmarks.table import (
 )
 from engine import OPTIONS, Position, RuleSet
 from engine._playout import retrace
-from engine.evaluators import Floats, Keys
+from engine.evaluators import Floats, Keys, Planes
 from engine.search import SearchBatch, SearchConfig
 from engine.symmetry import canvas_actions
 
@@ -88,7 +88,7 @@ class ConstantEvaluator:
         self._logits = np.zeros((rows, rules.points + len(OPTIONS)), np.float32)
         self._values = np.zeros(rows, np.float32)
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """The first rows of it."""
         return self._logits[: len(keys)], self._values[: len(keys)]
 

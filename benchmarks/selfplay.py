@@ -209,7 +209,8 @@ def _raw_task(case: Case, evaluator: Evaluator, seconds: float) -> Callable[[], 
     rows = random_positions([GameEntry(rules=case.rules)], BATCH, height, width, rng)
     keys = np.zeros(BATCH, np.uint64)
     assert isinstance(evaluator, BucketEvaluator)
-    planes, globals_ = (array[:BATCH] for array in evaluator.inputs(height, width))
+    planes, globals_ = evaluator.inputs(height, width)
+    planes, globals_ = planes[:BATCH], globals_[:BATCH]
     planes[:], globals_[:] = rows.planes, rows.globals_
 
     def task() -> int:

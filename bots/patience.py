@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import numpy as np
 
 from engine import OPTIONS
-from engine.evaluators import Evaluator, Floats, Keys
+from engine.evaluators import Evaluator, Floats, Keys, Planes
 from engine.features import PLANES
 
 #: Where a move is due within so many of the slowest recent evaluations, the next one may be late.
@@ -30,7 +30,7 @@ _STONES = [PLANES.index("own"), PLANES.index("other")]
 class NeighbourEvaluator:
     """Knows no more than that moves beside stones are better: without a network, in no time."""
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """As `Evaluator.evaluate` states: logits by the stones around each point, values 0."""
         count, _, height, width = planes.shape
         stones = np.pad(
@@ -75,7 +75,7 @@ class PatientEvaluator:
             left = max(0.0, due - time.monotonic())
             self._end = due - min(self._waking, MOST_OF_IT * left)
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """The network's answer, or `NeighbourEvaluator`'s where that would come too late."""
         if self._asked is None and self._left() > self._near:
             return self._evaluator.evaluate(planes, globals_, keys)

@@ -7,13 +7,13 @@ PLANES: tuple[str, ...]
 GLOBALS: tuple[str, ...]
 OPTION_SLOTS: int
 
-def blank(table: RuleTable, canvas: NDArray[np.int32], planes: NDArray[np.float32]) -> None: ...
+def blank(table: RuleTable, canvas: NDArray[np.int32], planes: NDArray[np.uint8]) -> None: ...
 def decode(
     table: RuleTable,
     opening: int,
     packed: bytes,
     canvas: NDArray[np.int32],
-    planes: NDArray[np.float32],
+    planes: NDArray[np.uint8],
     globals_: NDArray[np.float32],
     legal: NDArray[np.bool_],
 ) -> None: ...

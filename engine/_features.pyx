@@ -87,9 +87,9 @@ GLOBALS = (
 
 
 cdef void write_blank(const Rules *rules, const int32_t *canvas, int area,
-                      float *blank) noexcept nogil:
+                      uint8_t *blank) noexcept nogil:
     cdef int point
-    memset(blank, 0, 2 * area * sizeof(float))
+    memset(blank, 0, 2 * area)
     for point in range(rules.points):
         blank[canvas[point]] = 1
         blank[area + canvas[point]] = rules.in_region[rules.cell_of[point]]
@@ -97,17 +97,17 @@ cdef void write_blank(const Rules *rules, const int32_t *canvas, int area,
 
 cdef void write_features(const Rules *rules, const Position *position, int opening,
                          const uint16_t *legal, int count, const int32_t *canvas,
-                         const float *blank, int area, float *planes,
+                         const uint8_t *blank, int area, uint8_t *planes,
                          float *globals_) noexcept nogil:
-    memset(planes, 0, PLANE_COUNT * area * sizeof(float))
-    memcpy(planes + ON_BOARD * area, blank, area * sizeof(float))
-    memcpy(planes + REGION * area, blank + area, area * sizeof(float))
+    memset(planes, 0, PLANE_COUNT * area)
+    memcpy(planes + ON_BOARD * area, blank, area)
+    memcpy(planes + REGION * area, blank + area, area)
     _write_planes(rules, position, legal, count, canvas, area, planes)
     _write_globals(rules, position, opening, legal, count, globals_)
 
 
 cdef void _write_planes(const Rules *rules, const Position *position, const uint16_t *legal,
-                        int count, const int32_t *canvas, int area, float *planes) noexcept nogil:
+                        int count, const int32_t *canvas, int area, uint8_t *planes) noexcept nogil:
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef int point, cell, at, i
     cdef uint8_t known[MAX_CELLS]
@@ -201,19 +201,19 @@ cdef int _gutter(const Rules *rules) noexcept nogil:
     return x
 
 
-def blank(RuleTable table, const int32_t[::1] canvas, float[:, ::1] planes):
+def blank(RuleTable table, const int32_t[::1] canvas, uint8_t[:, ::1] planes):
     """Fills planes [2, area] with what all positions share; see `engine.features.blank`."""
     write_blank(&table.rules, &canvas[0], planes.shape[1], &planes[0, 0])
 
 
 def decode(RuleTable table, int opening, bytes packed, const int32_t[::1] canvas,
-           float[:, :, ::1] planes, float[::1] globals_, legal):
+           uint8_t[:, :, ::1] planes, float[::1] globals_, legal):
     """Features of one packed position into rows of a batch; see `engine.features.decode`."""
     cdef const Rules *rules = &table.rules
     cdef uint16_t actions[MAX_ACTIONS]
     cdef uint8_t[::1] flags = legal.view("uint8")
     cdef int count, i, area = planes.shape[1] * planes.shape[2]
-    cdef float blank[2 * MAX_POINTS]
+    cdef uint8_t blank[2 * MAX_POINTS]
     if len(packed) != packed_bytes(rules):
         raise ValueError(f"packed position: {len(packed)} bytes, expected {packed_bytes(rules)}")
     if area > MAX_POINTS:

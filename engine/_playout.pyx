@@ -294,11 +294,11 @@ def retrace(list cores, const int32_t[:, ::1] parents, const int32_t[:, ::1] act
     for tree in range(trees):
         blocks[tree] = (<PositionCore> cores[tree]).block
         histories[tree] = (<PositionCore> cores[tree]).history
-    planes = np.zeros((trees, PLANE_COUNT, canvas.shape[0]), np.float32)
+    planes = np.zeros((trees, PLANE_COUNT, canvas.shape[0]), np.uint8)
     globals_ = np.zeros((trees, GLOBAL_COUNT), np.float32)
-    cdef float[:, :, ::1] planes_at = planes
+    cdef uint8_t[:, :, ::1] planes_at = planes
     cdef float[:, ::1] globals_at = globals_
-    cdef float blank[2 * MAX_POINTS]
+    cdef uint8_t blank[2 * MAX_POINTS]
     write_blank(rules, &canvas[0], rules.points, blank)
     with nogil:
         for i in range(1, parents.shape[0]):

@@ -46,7 +46,7 @@ cdef struct Tree:
     History *history                # of the game up to the root; a descent pushes and pops
     Threats *threats                # looks for wins at leaves; NULL where that is not asked for
     const int32_t *canvas           # action -> network action under the tree's symmetry
-    const float *blank              # [2, area] what features have in common under that symmetry
+    const uint8_t *blank            # [2, area] what features have in common under that symmetry
     int32_t opening                 # the opening's number in the features
     uint64_t salt                   # tells its evaluations in the cache from other trees'
     int32_t budget                  # simulations wanted at the root

@@ -757,10 +757,10 @@ cdef class SearchCore:
     cdef float *priors                      # [MAX_ACTIONS] of the row that is being answered
     cdef int first_tree                     # where the next collect begins
     cdef list held                          # Python objects whose memory the trees point into
-    cdef readonly object planes             # [batch_size or more, C, H, W] float32
+    cdef readonly object planes             # [batch_size or more, C, H, W] uint8
     cdef readonly object globals_           # [batch_size or more, G] float32
     cdef dict threats                       # ThreatCore by rule table, where leaves want one
-    cdef float *planes_at
+    cdef uint8_t *planes_at
     cdef float *globals_at
     cdef uint64_t *keys_at
     cdef readonly object keys               # [batch_size] uint64
@@ -778,7 +778,7 @@ cdef class SearchCore:
         self.keys = np.zeros(batch_size, np.uint64)
         cdef uint64_t[::1] keys = self.keys
         self.keys_at = &keys[0]
-        self.write_into(np.zeros((batch_size, PLANE_COUNT, height, width), np.float32),
+        self.write_into(np.zeros((batch_size, PLANE_COUNT, height, width), np.uint8),
                         np.zeros((batch_size, GLOBAL_COUNT), np.float32))
         self.trees = <Tree *> calloc(trees, sizeof(Tree))
         if self.trees == NULL or cache_make(&self.cache, cache_bytes, self.area + OPTION_COUNT) < 0:
@@ -843,8 +843,8 @@ cdef class SearchCore:
         cache_free(&self.cache)
 
     def write_into(self, planes, globals_):
-        """Batches are written into these arrays from now on: [batch_size or more, ...] float32."""
-        cdef float[:, :, :, ::1] planes_view = planes
+        """Batches are written into these arrays from now on, [batch_size or more, ...]."""
+        cdef uint8_t[:, :, :, ::1] planes_view = planes
         cdef float[:, ::1] globals_view = globals_
         self.planes_at, self.globals_at = &planes_view[0, 0, 0, 0], &globals_view[0, 0]
         self.planes, self.globals_ = planes, globals_
@@ -879,7 +879,7 @@ cdef class SearchCore:
         """The tree asks for nothing more."""
         self.trees[index].active = False
 
-    def begin(self, int index, const int32_t[::1] canvas, const float[:, ::1] blank, int turn,
+    def begin(self, int index, const int32_t[::1] canvas, const uint8_t[:, ::1] blank, int turn,
               int budget):
         """How the root is searched next: on which canvas, under which symmetry, how often.
 

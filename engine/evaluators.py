@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.rules import OPTIONS
 
+Planes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 
@@ -16,7 +17,7 @@ Keys = NDArray[np.uint64]
 class Evaluator(Protocol):
     """Anything that judges positions in batches."""
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """Judges n positions.
 
         `planes` [n, C, H, W] and `globals_` [n, G] are features (`engine.features`), `keys` [n]
@@ -30,7 +31,7 @@ class Evaluator(Protocol):
 class UniformEvaluator:
     """Knows nothing: equal logits and the value 0. With it, search is plain tree search."""
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """Zeros of the shapes that `Evaluator.evaluate` states."""
         n, _, height, width = planes.shape
         actions = height * width + len(OPTIONS)
@@ -47,7 +48,7 @@ class HashEvaluator:
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """Logits in [-2, 2) and values in [-1, 1), as `Evaluator.evaluate` states."""
         _, _, height, width = planes.shape
         actions = np.arange(height * width + len(OPTIONS) + 1, dtype=np.uint64)

@@ -21,12 +21,13 @@ from engine.symmetry import canvas_actions
 #: Raised by one whenever a plane or a global changes its meaning, place or scaling.
 FEATURES_VERSION = 2
 
-#: Planes [C, H, W], all 0 or 1; 0 off the board.
+#: Planes uint8 [C, H, W], all 0 or 1; 0 off the board.
 PLANES: tuple[str, ...] = _features.PLANES
 
-#: Globals [G]. See docs/features.md for each one's scaling.
+#: Globals float32 [G]. See docs/features.md for each one's scaling.
 GLOBALS: tuple[str, ...] = _features.GLOBALS
 
+Planes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
@@ -36,7 +37,7 @@ def features(
     height: int | None = None,
     width: int | None = None,
     symmetry: int = 0,
-) -> tuple[Floats, Floats, Flags]:
+) -> tuple[Planes, Floats, Flags]:
     """Planes [C, H, W], globals [G] and legal network actions [H*W + 16] of one position.
 
     The canvas is the board's size unless `height` and `width` say more. Raises `ValueError` where
@@ -51,12 +52,12 @@ def features(
 
 
 @lru_cache(maxsize=4096)
-def blank(rules: RuleSet, height: int, width: int, symmetry: int) -> Floats:
+def blank(rules: RuleSet, height: int, width: int, symmetry: int) -> Planes:
     """[2, H*W]: the planes `on_board` and `region`, the same in all positions of these rules.
 
     Raises `ValueError` as `engine.symmetry.canvas_actions`. Read-only.
     """
-    planes = np.empty((2, height * width), np.float32)
+    planes = np.empty((2, height * width), np.uint8)
     _features.blank(
         rule_table(rules, "none"), canvas_actions(rules, height, width, symmetry), planes
     )
@@ -71,7 +72,7 @@ def decode(
     symmetries: NDArray[np.integer],
     height: int,
     width: int,
-) -> tuple[Floats, Floats, Flags]:
+) -> tuple[Planes, Floats, Flags]:
     """Features of packed positions of one game, each turned by its symmetry.
 
     Returns planes [B, C, H, W], globals [B, G] and legal network actions [B, H*W + 16].
@@ -79,7 +80,7 @@ def decode(
     a symmetry that does not fit.
     """
     table, number = rule_table(rules, opening), opening_number(opening)
-    planes = np.zeros((len(packed), len(PLANES), height, width), np.float32)
+    planes = np.zeros((len(packed), len(PLANES), height, width), np.uint8)
     globals_ = np.zeros((len(packed), len(GLOBALS)), np.float32)
     legal = np.zeros((len(packed), height * width + _features.OPTION_SLOTS), np.bool_)
     for row, data in enumerate(packed):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine import roots, symmetry
 from engine._search import SearchCore
-from engine.evaluators import Evaluator, Floats
+from engine.evaluators import Evaluator, Floats, Planes
 from engine.features import blank
 from engine.openings import opening_number
 from engine.position import Position
@@ -208,18 +208,19 @@ class SearchBatch:
         """The most rows of a batch."""
         return self._core.batch_size
 
-    def write_into(self, planes: Floats, globals_: Floats) -> None:
+    def write_into(self, planes: Planes, globals_: Floats) -> None:
         """Makes batches in these arrays from now on, which an evaluator may read in place.
 
         `planes` [n, C, H, W], `globals_` [n, G] of this canvas, n at least a batch's rows, both
-        contiguous. Raises `ValueError` for other shapes, and while a batch is in flight.
+        contiguous. Raises `ValueError` for other shapes and types, and while a batch is in flight.
         """
         self._not_in_flight()
         for given, own in ((planes, self.planes), (globals_, self.globals_)):
-            if len(given) < self._core.batch_size or given.shape[1:] != own.shape[1:]:
+            fits = len(given) >= self._core.batch_size and given.shape[1:] == own.shape[1:]
+            if not fits or given.dtype != own.dtype:
                 raise ValueError(
-                    f"search: batches of {self._core.batch_size} rows {own.shape[1:]} do not fit"
-                    f" an array {given.shape}"
+                    f"search: batches of {self._core.batch_size} rows {own.shape[1:]} {own.dtype}"
+                    f" do not fit an array {given.shape} {given.dtype}"
                 )
         self._core.write_into(planes, globals_)
         self.planes, self.globals_ = planes, globals_

@@ -19,6 +19,7 @@ from engine.evaluators import Evaluator
 from engine.features import GLOBALS, PLANES
 from engine.search import SearchBatch
 
+Planes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 
@@ -27,7 +28,7 @@ class Canvas(Protocol):
     """A network with the memory for boards of one size: each call writes into it anew."""
 
     #: Inputs [batch size, C, H, W] and [batch size, G].
-    planes: Floats
+    planes: Planes
     globals_: Floats
 
     def run(self, rows: int) -> tuple[Floats, Floats]:
@@ -80,7 +81,7 @@ class BucketEvaluator(ABC):
     def _canvas(self, height: int, width: int) -> Canvas:
         """The network on boards of this size; called by one thread at a time."""
 
-    def inputs(self, height: int, width: int) -> tuple[Floats, Floats]:
+    def inputs(self, height: int, width: int) -> tuple[Planes, Floats]:
         """Memory that is evaluated in place: planes [batch size, C, H, W], globals [batch size, G].
 
         Who writes positions into its first rows, and asks about these rows, saves a copy. Every
@@ -98,7 +99,7 @@ class BucketEvaluator(ABC):
             self._places[height, width] = place
         return place
 
-    def evaluate(self, planes: Floats, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
+    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
         """Policy logits [n, H*W + 16] and values [n], as `Evaluator.evaluate` states.
 
         `planes` [n, C, H, W], `globals_` [n, G]; `keys` [n] are not needed.
@@ -110,7 +111,7 @@ class BucketEvaluator(ABC):
         values = self._place(height, width).values[:count]
         return logits, np.subtract(outcomes[:, 0], outcomes[:, 2], out=values)
 
-    def evaluate_outcomes(self, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
+    def evaluate_outcomes(self, planes: Planes, globals_: Floats) -> tuple[Floats, Floats]:
         """Policy logits [n, H*W + 16] and probabilities of win, draw and loss [n, 3].
 
         As those of `evaluate` they are valid until the next call.
@@ -126,7 +127,7 @@ class BucketEvaluator(ABC):
             logits[part], outcomes[part] = self._judge(place, planes[part], globals_[part])
         return logits, outcomes
 
-    def _judge(self, place: _Place, planes: Floats, globals_: Floats) -> tuple[Floats, Floats]:
+    def _judge(self, place: _Place, planes: Planes, globals_: Floats) -> tuple[Floats, Floats]:
         """`evaluate_outcomes` of at most `batch_size` rows."""
         canvas, rows = place.canvas, len(planes)
         if planes.base is not canvas.planes or globals_.base is not canvas.globals_:
@@ -145,10 +146,10 @@ def write_in_place(batch: SearchBatch, evaluator: Evaluator) -> None:
     batch.write_into(*evaluator.inputs(batch.height, batch.width))
 
 
-def input_buffers(batch_size: int, height: int, width: int) -> tuple[Floats, Floats]:
+def input_buffers(batch_size: int, height: int, width: int) -> tuple[Planes, Floats]:
     """Zeros for planes [batch size, C, H, W] and globals [batch size, G]."""
     return (
-        np.zeros((batch_size, len(PLANES), height, width), np.float32),
+        np.zeros((batch_size, len(PLANES), height, width), np.uint8),
         np.zeros((batch_size, len(GLOBALS)), np.float32),
     )
 

@@ -146,7 +146,7 @@ def largest_difference(
 
 def _inputs(
     games: tuple[GameEntry, ...], rng: np.random.Generator
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.float32]]]:
     """Planes [n, C, H, W] and globals [n, G] of random positions, canvas by canvas."""
     for game in games:
         positions = [_random_position(game, rng) for _ in range(CHECK_POSITIONS)]

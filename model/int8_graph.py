@@ -68,13 +68,12 @@ class _Int8Graph(GraphWriter):
     def write(self) -> None:
         """The whole network, in the order of `Network.forward`."""
         planes, globals_ = INPUTS
-        self._mask = self.mask(planes)
+        mask = self.mask(planes)
+        self._byte_mask = self.channels_last(mask, 1)
+        self._mask = self.as_float(mask)
         self._points, self._size = self.sizes(self._mask)
-        byte, last = self.onnx.TensorProto.UINT8, [0, 2, 3, 1]
-        channels = self.weight("stem.weight").shape[1]
-        # Planes are 0 or 1: bytes hold them exactly.
-        stones = self.op("Transpose", self.op("Cast", planes, to=byte), perm=last)
-        x = self.conv("stem", _Bytes(stones, _Code(1.0, 0), channels), self.code("stem"))
+        stones = self.channels_last(planes, self.weight("stem.weight").shape[1])
+        x = self.conv("stem", stones, self.code("stem"))
         bias = self.dense("stem_globals", globals_)
         x = self.add_everywhere("stem_globals", x, bias, self.code("blocks.0.first.input"))
         for i, block in enumerate(self.network.blocks):
@@ -82,6 +81,10 @@ class _Int8Graph(GraphWriter):
             following = "head_points.input" if end else f"blocks.{i + 1}.first.input"
             x = self.block(f"blocks.{i}", x, self.code(following), pools=bool(block.pools))
         self.heads(x, globals_)
+
+    def channels_last(self, planes: str, channels: int) -> _Bytes:
+        """Planes, which are 0 or 1, as the kernels want them."""
+        return _Bytes(self.op("Transpose", planes, perm=[0, 2, 3, 1]), _Code(1.0, 0), channels)
 
     def block(self, name: str, x: _Bytes, result: _Code, *, pools: bool) -> _Bytes:
         """`Block.forward`."""
@@ -122,8 +125,7 @@ class _Int8Graph(GraphWriter):
         """`pool(F.relu(layer(x)) * mask, points)`, in float32."""
         kept = self.on_board(self.conv(name, x, self.code(name)))
         # Whole numbers, in steps: float32 adds them exactly, in whatever order a kernel does it.
-        steps = self.op("Cast", kept.name, to=self.onnx.TensorProto.FLOAT)
-        steps = self.op("Reshape", steps, self.integers(0, -1, kept.channels))
+        steps = self.op("Reshape", self.as_float(kept.name), self.integers(0, -1, kept.channels))
         step, axis = self.coded(kept.code)[0], self.integers(1)
         total = self.op("Mul", self.op("ReduceSum", steps, axis, keepdims=0), step)
         highest = self.op("Mul", self.op("ReduceMax", steps, axis, keepdims=0), step)
@@ -191,15 +193,13 @@ class _Int8Graph(GraphWriter):
     def byte_mask(self, channels: int) -> str:
         """The mask as 255 and 0, alike in all channels."""
         if channels not in self._masks:
-            one = _Code(1.0, 0)
-            mask = self.op("QuantizeLinear", self._mask, *self.coded(_Code(1 / 255, 0)))
-            mask = self.op("Transpose", mask, perm=[0, 2, 3, 1])
+            mask = self._byte_mask
             self._masks[channels] = self.op(
                 "QLinearConv",
-                *(mask, *self.coded(one)),
+                *(mask.name, *self.coded(mask.code)),
                 self.store(f"ones {channels}", np.ones((channels, 1, 1, 1), np.int8)),
                 *(self.number(1.0), self.store("zero", np.array(0, np.int8))),
-                *self.coded(one),
+                *self.coded(_Code(1 / 255, 0)),
                 domain=MICROSOFT,
                 channels_last=1,
                 kernel_shape=[1, 1],

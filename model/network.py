@@ -104,11 +104,12 @@ class Network(nn.Module):
         self._initialise()
 
     def forward(self, planes: Tensor, globals_: Tensor) -> tuple[Tensor, Tensor]:
-        """Judge planes [B, C, H, W] with globals [B, G].
+        """Judge planes [B, C, H, W] of any type with globals [B, G].
 
         Returns policy logits [B, H*W + 16], `OFF_BOARD` for points outside the board but not masked
         for legality, and value logits [B, 3] of win, draw and loss for the seat to act.
         """
+        planes = planes.to(self.stem.weight.dtype)
         mask = planes[:, MASK_PLANE : MASK_PLANE + 1]  # [B, 1, H, W]
         points = mask.sum((2, 3)).clamp_min(1.0)  # [B, 1]; rows of padding have none
         x = self.stem(planes) + self.stem_globals(globals_)[:, :, None, None]

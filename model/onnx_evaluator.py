@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 INPUTS = ("planes", "globals")
 OUTPUTS = ("policy_logits", "value_logits")
 
+_FLOATS = "tensor(float)"
+"""Type of the planes of networks exported before planes were bytes: they can still be played."""
+
 BUCKET = 8
 """Rows of a batch come in multiples of this, or fewer in powers of two, so that there are few
 shapes to plan memory for."""
@@ -79,12 +82,16 @@ class _OnnxCanvas:
     ) -> None:
         self._session = session
         self.planes, self.globals_ = input_buffers(batch_size, height, width)
+        takes_floats = session.get_inputs()[0].type == _FLOATS
+        self._read = self.planes.astype(np.float32) if takes_floats else self.planes
         self._outputs = output_buffers(batch_size, height, width)
         self._bindings: dict[int, Any] = {}
 
     def run(self, rows: int) -> tuple[Floats, Floats]:
         """`Canvas.run`."""
         rows = min(len(self.planes), _padded(rows))
+        if self._read is not self.planes:
+            self._read[:rows] = self.planes[:rows]
         binding = self._bindings.get(rows)
         if binding is None:
             binding = self._bindings[rows] = self._bind(rows)
@@ -95,12 +102,12 @@ class _OnnxCanvas:
         """The first rows of all buffers as the session's inputs and outputs."""
         binding = self._session.io_binding()
         for bind, names, arrays in (
-            (binding.bind_input, INPUTS, (self.planes, self.globals_)),
+            (binding.bind_input, INPUTS, (self._read, self.globals_)),
             (binding.bind_output, OUTPUTS, self._outputs),
         ):
             for name, array in zip(names, arrays, strict=True):
                 shape = (rows, *array.shape[1:])
-                bind(name, "cpu", 0, np.float32, shape, array.ctypes.data)
+                bind(name, "cpu", 0, array.dtype, shape, array.ctypes.data)
         return binding
 
 

@@ -29,7 +29,7 @@ class FloatGraph(GraphWriter):
 
     def write(self) -> None:
         """The whole network, in the order of `Network.forward`."""
-        planes, globals_ = INPUTS
+        planes, globals_ = self.as_float(INPUTS[0]), INPUTS[1]
         self._mask = self.mask(planes)
         self._points, self._size = self.sizes(self._mask)
         x = self.spread(self.conv("stem", planes), self.dense("stem_globals", globals_))

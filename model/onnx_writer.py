@@ -39,7 +39,7 @@ class GraphWriter:
         """The graph as an ONNX file with the inputs and outputs of `Network.forward`."""
         planes, globals_ = INPUTS
         policy_logits, value_logits = OUTPUTS
-        helper = self.onnx.helper
+        helper, types = self.onnx.helper, self.onnx.TensorProto
         opsets = [helper.make_opsetid("", opset)]
         if microsoft:
             opsets.append(helper.make_opsetid(MICROSOFT, 1))
@@ -48,7 +48,7 @@ class GraphWriter:
                 self.nodes,
                 "narabe",
                 inputs=[
-                    self._value(planes, ["batch", len(PLANES), "height", "width"]),
+                    self._value(planes, ["batch", len(PLANES), "height", "width"], types.UINT8),
                     self._value(globals_, ["batch", len(GLOBALS)]),
                 ],
                 outputs=[
@@ -91,6 +91,10 @@ class GraphWriter:
         """A weight as an initialiser of the same name."""
         return self.store(name, self.weight(name))
 
+    def as_float(self, x: str) -> str:
+        """x in float32."""
+        return self.op("Cast", x, to=self.onnx.TensorProto.FLOAT)
+
     def number(self, value: float) -> str:
         """A scalar."""
         return self.store(f"number {value!r}", np.array(value, np.float32))
@@ -105,7 +109,7 @@ class GraphWriter:
         return self.op("Gemm", x, *weights, transB=1, output=output)
 
     def mask(self, planes: str) -> str:
-        """`Network`'s mask [B, 1, H, W]."""
+        """`Network`'s mask [B, 1, H, W], of the planes' type."""
         ends = self.integers(MASK_PLANE), self.integers(MASK_PLANE + 1)
         return self.op("Slice", planes, *ends, self.integers(1))
 
@@ -116,7 +120,9 @@ class GraphWriter:
         root = self.op("Sub", self.op("Sqrt", points), self.number(POOL_CENTRE))
         return points, self.op("Mul", root, self.number(POOL_SCALE))
 
-    def _value(self, name: str, shape: list[int | str]) -> onnx.ValueInfoProto:
-        number = self.onnx.TensorProto.FLOAT
+    def _value(
+        self, name: str, shape: list[int | str], number: int | None = None
+    ) -> onnx.ValueInfoProto:
+        number = number or self.onnx.TensorProto.FLOAT
         info: onnx.ValueInfoProto = self.onnx.helper.make_tensor_value_info(name, number, shape)
         return info

@@ -39,8 +39,8 @@ class OpenVinoEvaluator(BucketEvaluator):
     def _compiled(self, height: int, width: int) -> Any:
         """The network for `batch_size` boards of this size."""
         model = self._core.read_model(self._network)
-        inputs = zip(INPUTS, input_buffers(self.batch_size, height, width), strict=True)
-        model.reshape({name: list(array.shape) for name, array in inputs})
+        shapes = (list(array.shape) for array in input_buffers(self.batch_size, height, width))
+        model.reshape(dict(zip(INPUTS, shapes, strict=True)))
         options = {
             "INFERENCE_NUM_THREADS": 1,
             "NUM_STREAMS": 1,

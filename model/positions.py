@@ -21,7 +21,7 @@ KEPT = 0.25
 class Positions:
     """n positions on one canvas."""
 
-    planes: NDArray[np.float32]
+    planes: NDArray[np.uint8]
     """[n, C, H, W]"""
     globals_: NDArray[np.float32]
     """[n, G]"""
@@ -45,7 +45,7 @@ def random_positions(
     games: Sequence[GameEntry], n: int, height: int, width: int, rng: np.random.Generator
 ) -> Positions:
     """Positions of random play, none of them over, of games drawn from a list."""
-    rows: list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]] = []
+    rows: list[tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.bool_]]] = []
     while len(rows) < n:
         game = games[int(rng.integers(len(games)))]
         position = Position(game.rules, game.opening)

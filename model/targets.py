@@ -47,7 +47,7 @@ class Batch:
     """Samples as the network and the losses want them; A is H*W + 16 (`engine.features`)."""
 
     planes: Tensor
-    """float32 [B, C, H, W]"""
+    """uint8 [B, C, H, W]"""
     globals_: Tensor
     """float32 [B, G]"""
     legal: Tensor
@@ -96,7 +96,7 @@ def make_batch(
         raise ValueError("make_batch: no samples")
     turns = _symmetries(samples, rng, symmetries)
     size, actions = len(samples), height * width + len(OPTIONS)
-    planes = np.empty((size, len(PLANES), height, width), np.float32)
+    planes = np.empty((size, len(PLANES), height, width), np.uint8)
     globals_ = np.empty((size, len(GLOBALS)), np.float32)
     legal = np.empty((size, actions), np.bool_)
     policy = np.zeros((size, actions), np.float32)

@@ -94,7 +94,7 @@ class _Half(nn.Module):
 
     def forward(self, planes: Tensor, globals_: Tensor) -> tuple[Tensor, Tensor]:
         """As `Network.forward`."""
-        policy_logits, value_logits = self.network(planes.bfloat16(), globals_.bfloat16())
+        policy_logits, value_logits = self.network(planes, globals_.bfloat16())
         return policy_logits.float(), value_logits.float()
 
 

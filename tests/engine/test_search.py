@@ -546,7 +546,8 @@ def test_memory_that_does_not_fit_the_batches_is_refused() -> None:
     batch = SearchBatch(4, SearchConfig(simulations=8), height=6, width=6)
     batch.start(0, Position(RuleSet.preset("mnk", size=6, line_length=4)), seed=0)
     planes, globals_ = batch.planes, batch.globals_
-    for wrong in (planes[:3], np.zeros((4, *planes.shape[1:3], 7), np.float32)):
+    wide = np.zeros((4, *planes.shape[1:3], 7), np.uint8)
+    for wrong in (planes[:3], wide, planes.astype(np.float32)):
         with pytest.raises(ValueError, match="do not fit an array"):
             batch.write_into(wrong, globals_)
     batch.collect()

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
@@ -89,6 +90,17 @@ def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
                 continue
             np.testing.assert_array_equal(some[0], logits[rows])
             np.testing.assert_array_equal(some[1], values[rows])
+
+
+def test_networks_exported_with_planes_in_float32_still_play() -> None:
+    file = onnx_network(wild_network())
+    model = onnx.load_from_string(file)
+    model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    planes, globals_, keys = arrays(19)
+    expected = OnnxEvaluator(file, batch_size=8).evaluate(planes, globals_, keys)
+    found = OnnxEvaluator(model.SerializeToString(), batch_size=8).evaluate(planes, globals_, keys)
+    for some, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(some, wanted)
 
 
 @pytest.mark.parametrize("preset", ["b2c16", "b4c32"])

@@ -189,7 +189,7 @@ def test_learning_rates() -> None:
     assert rates == pytest.approx([1, 0.1, 0.1, 0.01])
 
 
-@pytest.mark.parametrize("field", ["planes", "root_value", "policy"])
+@pytest.mark.parametrize("field", ["globals_", "root_value", "policy"])
 def test_nan_stops_training_and_keeps_the_batch(tmp_path: Path, field: str) -> None:
     learner = some_learner(tmp_path)
     good, bad = some_batches(2)
@@ -221,7 +221,7 @@ def test_an_exploding_loss_stops_training(tmp_path: Path) -> None:
 def test_divergence_is_reported_also_where_the_batch_cannot_be_stored(tmp_path: Path) -> None:
     learner = some_learner(tmp_path / "missing")
     batch = some_batches(1)[0]
-    batch.planes[0, 0, 0, 0] = torch.inf
+    batch.globals_[0, 0] = torch.inf
     with pytest.raises(DivergedError, match="could not be stored"):
         learner.step(batch)
 

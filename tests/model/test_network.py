@@ -61,7 +61,7 @@ def test_points_beside_the_board_have_no_probability() -> None:
 def test_outputs_depend_on_every_input_of_the_board() -> None:
     network = wild_network()
     planes, globals_ = inputs(some_positions(IRENSEI, "none", 1), 9, 9)
-    planes.requires_grad_()
+    planes = planes.float().requires_grad_()
     globals_.requires_grad_()
     _, value = network(planes, globals_)
     value[0, 0].backward()

@@ -80,7 +80,7 @@ def test_ranges_hold_what_a_network_computes(positions: Positions) -> None:
     network = wild_network(PRESETS["b2c16"])
     ranges = activation_ranges(network, positions.part(slice(0, 64)))
     with torch.inference_mode():
-        planes = torch.from_numpy(positions.planes[:64])
+        planes = torch.from_numpy(positions.planes[:64]).float()
         bias = network.stem_globals(torch.from_numpy(positions.globals_[:64]))[:, :, None, None]
         stem = network.stem(planes)
     on_board = planes[:, :1].bool().expand_as(stem)
