@@ -75,8 +75,8 @@ SIMULATIONS = 200
 BATCH = batch_size(GAMES, SearchConfig())
 #: Seconds in which kinds of evaluators are timed, and positions on which they are compared.
 CHOOSING, TRIED = 5.0, 256
-#: Seconds of a worker's chunks, and how many pass before it is measured.
-CHUNK, WARM = 1.0, 3
+#: Seconds in which a worker warms up.
+WARM = 4.0
 #: More games than a worker ever gets through.
 ENOUGH = 10_000
 #: Simulations a ply while games are brought to plies of their own.
@@ -367,23 +367,33 @@ def _with_ray(
     case: Case, network: Network, served: Served, workers: int, seconds: float
 ) -> tuple[float, float]:
     """Positions evaluated a second by so many actors, and the seconds until they had begun."""
-    config = ClusterConfig(workers=workers, chunk_seconds=CHUNK, chunk_games=ENOUGH)
-    pool = RayWorkers(config, _spec(case), first_game=0)
+    pool = RayWorkers(ClusterConfig(workers=workers), _spec(case), first_game=0)
     began = time.perf_counter()
+
+    def work() -> Work:
+        chunk = pool.collect()
+        assert chunk is not None
+        return chunk.work
+
     try:
         pool.publish(0, _weights(network), served)
-        pool.collect()
-        start = time.perf_counter() - began - config.chunk_seconds
-        for _ in range(WARM * workers - 1):
-            pool.collect()
-        began, evaluations = time.perf_counter(), 0
-        while time.perf_counter() < began + seconds:
-            chunk = pool.collect()
-            assert chunk is not None
-            evaluations += chunk.work.evaluations
-        return evaluations / (time.perf_counter() - began), start
+        first = work()
+        start = time.perf_counter() - began - first.seconds
+        return workers * _rate(work, seconds), start
     finally:
         pool.close()
+
+
+def _rate(work: Callable[[], Work], seconds: float) -> float:
+    """Positions a second that one worker evaluates, waiting included; after `WARM` seconds."""
+    end = time.perf_counter() + WARM
+    while time.perf_counter() < end:
+        work()
+    done, end = Work(), end + seconds
+    while time.perf_counter() < end:
+        done += work()
+    # By the workers' own clocks: chunks that are cut at both ends of the time would not show.
+    return done.evaluations / sum(done.parts.values())
 
 
 def _in_processes(
@@ -415,14 +425,14 @@ def _play_alone(case: Case, begin_: Any, rates_: Any, seconds: float) -> None:
     worker = Worker(_spec(case))
     worker.load(0, _weights(network), served)
     begin_.wait()
-    indices = range(ENOUGH)
-    for _ in range(WARM):
-        worker.play(indices, games=ENOUGH, seconds=CHUNK)
-        indices = range(0)
-    began, evaluations = time.perf_counter(), 0
-    while time.perf_counter() < began + seconds:
-        evaluations += worker.play(indices, games=ENOUGH, seconds=CHUNK).work.evaluations
-    rates_.put(evaluations / (time.perf_counter() - began))
+    chunk = ClusterConfig()
+    indices = iter([range(ENOUGH)])
+
+    def work() -> Work:
+        given = next(indices, range(0))
+        return worker.play(given, games=chunk.chunk_games, seconds=chunk.chunk_seconds).work
+
+    rates_.put(_rate(work, seconds))
 
 
 def _evaluate_bare(case: Case, begin_: Any, rates_: Any, seconds: float) -> None:

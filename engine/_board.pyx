@@ -377,6 +377,7 @@ cdef void rebuild(const Rules *rules, Position *position) noexcept nogil:
         if colours[cell] != EMPTY:
             position.stones_key ^= rules.stone_keys[colours[cell]][cell]
             position.stones += 1
+    position.peak = position.stones
     if rules.chains:
         _rebuild_chains(rules, position)
 
@@ -413,4 +414,4 @@ cdef void clear_board(const Rules *rules, Position *position) noexcept nogil:
     for point in range(rules.points):
         colours[rules.cell_of[point]] = EMPTY
     position.stones_key = rules.rules_key
-    position.stones = 0
+    position.stones = position.peak = 0

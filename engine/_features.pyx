@@ -10,7 +10,7 @@ from engine._position cimport RuleTable, packed_bytes, unpack
 from engine._types cimport (
     BLACK, EMPTY, FORBIDDEN_ILLEGAL, FORBIDDEN_LOSES, MAX_ACTIONS, MAX_CELLS, MAX_OFFERS,
     MAX_PHASES, MAX_POINTS, OFFERS, OPTION_COUNT, Phase, Position, Rules, WHITE,
-    colours_of, heads_of, liberties_of,
+    colours_of, heads_of, liberties_of, sizes_of,
 )
 
 from engine.rules import OPTIONS
@@ -109,20 +109,19 @@ cdef void write_features(const Rules *rules, const Position *position, int openi
 cdef void _write_planes(const Rules *rules, const Position *position, const uint16_t *legal,
                         int count, const int32_t *canvas, int area, uint8_t *planes) noexcept nogil:
     cdef const uint8_t *colours = colours_of(rules, position)
-    cdef int point, cell, at, i
+    cdef int point, cell, at, i, stones = 0
     cdef uint8_t known[MAX_CELLS]
+    cdef uint16_t places[MAX_POINTS]
+    for point in range(rules.points):       # no branch: it would be guessed wrong too often
+        places[stones] = point
+        stones += colours[rules.cell_of[point]] != EMPTY
     if rules.chains:
         memset(known, 0, rules.cells)
-    for point in range(rules.points):
-        cell = rules.cell_of[point]
-        if colours[cell] == EMPTY:
-            continue
-        at = canvas[point]
+    for i in range(stones):
+        cell, at = rules.cell_of[places[i]], canvas[places[i]]
         planes[(OWN if colours[cell] == position.to_play else OTHER) * area + at] = 1
         if rules.chains:
-            i = _liberties(rules, position, cell, known)
-            if i <= 2:
-                planes[(ONE_LIBERTY if i == 1 else TWO_LIBERTIES) * area + at] = 1
+            _write_liberties(_liberties(rules, position, cell, known), planes + at, area)
     for i in range(count):
         if legal[i] < rules.points:
             planes[LEGAL_POINT * area + canvas[legal[i]]] = 1
@@ -135,14 +134,22 @@ cdef void _write_planes(const Rules *rules, const Position *position, const uint
                 planes[FOUL * area + canvas[point]] = 1
 
 
+cdef inline void _write_liberties(int liberties, uint8_t *planes, int area) noexcept nogil:
+    # Of a stone, whose point in the first plane is `planes`.
+    planes[ONE_LIBERTY * area] = liberties == 1
+    planes[TWO_LIBERTIES * area] = liberties == 2
+
+
 cdef int _liberties(const Rules *rules, const Position *position, int cell,
                     uint8_t *known) noexcept nogil:
     # Liberties of a stone's chain, 3 for more; `known` remembers them by head. A chain of nine
-    # adjacencies has at least three liberties, since a liberty has four sides.
+    # adjacencies has at least three liberties, since a liberty has four sides; a single stone has
+    # as many as adjacencies.
     cdef int head = heads_of(rules, position)[cell]
+    cdef int adjacencies = liberties_of(rules, position)[head]
     if not known[head]:
-        if liberties_of(rules, position)[head] > 8:
-            known[head] = 3
+        if adjacencies > 8 or sizes_of(rules, position)[head] == 1:
+            known[head] = min(adjacencies, 3)
         else:
             known[head] = count_liberties(rules, position, head, 3)
     return known[head]

@@ -17,6 +17,7 @@ from engine._board cimport (
     remove_chain, switch_around, switch_own,
 )
 from engine._forbidden cimport FIVE, forbidden_cells, is_forbidden
+from engine._neighbours cimport breathing
 from engine._types cimport (
     ACTOR_A, ACTOR_B, ACTOR_BLACK, ACTOR_OTHER, ACTOR_OWNER, ANYWHERE, BLACK, BY_FORBIDDEN,
     BY_FULL_BOARD, BY_LINE, BY_NO_ACTION, BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY,
@@ -255,6 +256,7 @@ cdef void _play_point(const Rules *rules, Position *position, int cell) noexcept
     position.passes = 0
     if captured:
         position.removed = True
+    position.peak = max(position.peak, position.stones)
     if judgement != LINE_NONE:
         _end(position, BY_LINE if judgement == LINE_WINS else BY_OVERLINE,
              colour if judgement == LINE_WINS else BLACK + WHITE - colour)
@@ -583,7 +585,8 @@ cdef int _stone_verdict(const Rules *rules, const Position *position, const Hist
     ):
         return LEGAL
     if _is_quiet(rules, position, cell):
-        if not rules.superko or not position.removed:
+        # More stones than ever before make a new board.
+        if not rules.superko or position.stones >= position.peak:
             return LEGAL
         # The stone is all that changes.
         if not history_has(history, position.stones_key ^ rules.seat_keys[seat_after]
@@ -647,6 +650,27 @@ cdef int _empty_points(const Rules *rules, const Position *position, const uint8
     return count
 
 
+cdef bint _mark_quiet(const Rules *rules, const Position *position, uint8_t *quiet) noexcept nogil:
+    # Marks, by cell, empty points where a stone is legal as `_is_quiet` says: next to another empty
+    # one, and to no chain that it might capture, which does not matter before stones have left the
+    # board. Returns False where that is not enough.
+    cdef const uint8_t *colours = colours_of(rules, position)
+    cdef const uint16_t *heads = heads_of(rules, position)
+    cdef uint8_t weak[MAX_CELLS]
+    cdef int opponent = BLACK + WHITE - position.to_play, i, cell
+    if not rules.captures or rules.superko and position.stones < position.peak:
+        return False
+    memset(weak, 0, rules.cells)
+    if position.removed:
+        for i in range(rules.points):
+            cell = rules.cell_of[i]
+            if colours[cell] == opponent:
+                # With an empty neighbour a stone touches a chain three times at most.
+                weak[cell] = liberties_of(rules, position)[heads[cell]] <= 3
+    breathing(colours, weak, rules.stride, rules.cells, quiet)
+    return True
+
+
 cdef const uint8_t *_flags(const Rules *rules, const Position *position,
                            uint8_t *flags) noexcept nogil:
     # Fouls and barred points by cell, in `flags`; NULL where nothing restricts the points.
@@ -673,6 +697,7 @@ cdef int legal_actions(const Rules *rules, const Position *position, const Histo
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef const uint8_t *flags
     cdef uint8_t memory[MAX_CELLS]
+    cdef uint8_t quiet[MAX_CELLS]
     cdef int count = 0, i, cell, seat_after, found
     banned[0] = 0
     if position.reason != RUNNING:
@@ -683,16 +708,20 @@ cdef int legal_actions(const Rules *rules, const Position *position, const Histo
             count = _empty_points(rules, position, flags, actions)
         else:
             seat_after = _seat_after_point(rules, position)
+            if flags != NULL or not _mark_quiet(rules, position, quiet):
+                memset(quiet, 0, rules.cells)
             for i in range(rules.points):
                 cell = rules.cell_of[i]
-                if colours[cell] != EMPTY or (flags != NULL and flags[cell] & BARRED):
+                actions[count] = i
+                if quiet[cell] or colours[cell] != EMPTY:
+                    count += quiet[cell]
+                    continue
+                if flags != NULL and flags[cell] & BARRED:
                     continue
                 found = _stone_verdict(rules, position, history, cell, seat_after)
-                if found == LEGAL and (flags == NULL or flags[cell] <= FIVE):
-                    actions[count] = i
-                    count += 1
-                elif found == SUPERKO:
+                if found == SUPERKO:
                     banned[0] ^= rules.ban_keys[cell]
+                count += found == LEGAL and (flags == NULL or flags[cell] <= FIVE)
     if position.phase == rules.play_phase:
         if _may_pass(rules, position, history):
             actions[count] = rules.points + PASS

@@ -8,6 +8,7 @@ from engine._types cimport History, Position, Rules
 
 cdef enum:
     KEPT = 14                       # edges that a node begins with, at most
+    WALKS = 8                       # descents that are chosen together, in as many trees
     CHANGED = 16                    # edges of a root whose values may be out of date, at most
 
 cdef struct Node:                   # 40 bytes
@@ -62,6 +63,13 @@ cdef struct Tree:
     uint16_t *considered            # [MAX_ACTIONS] actions that Gumbel search considers
     int32_t considered_count        # 0: PUCT at the root
     const int32_t *schedule         # visits that the action of each simulation has (Gumbel)
+
+cdef struct Walk:                   # a descent that is being chosen, before its moves are played
+    uint32_t at                     # the node that it has come to
+    int32_t length                  # edges chosen
+    uint16_t *edges                 # these; the last one may be unvisited
+    uint8_t begun                   # bool: the tree wants a descent
+    uint8_t goes_on                 # bool: more may be chosen
 
 cdef struct Settings:
     float c_init

@@ -67,7 +67,9 @@ cdef enum:
 cdef extern from * nogil:
     """
     #if defined(__GNUC__) || defined(__clang__)
-    #define narabe_prefetch(at) __builtin_prefetch(at)
+    /* To GCC a function that only prefetches has no effect, and its calls are left out; the empty
+       instruction is one. */
+    #define narabe_prefetch(at) do { __builtin_prefetch(at); __asm__ volatile (""); } while (0)
     #else
     #define narabe_prefetch(at) ((void) (at))
     #endif
@@ -465,58 +467,103 @@ cdef bint _expand_forced(Tree *tree, uint32_t at) noexcept nogil:
     return True
 
 
-cdef int _descend(Tree *tree, const Settings *settings, Position *position, uint32_t *leaf,
-                  uint64_t *depth) noexcept nogil:
-    # One simulation down to its end; `position` is left there where the end is a leaf.
+cdef inline bint _leads_on(const Node *node, uint32_t at) noexcept nogil:
+    # Whether a descent that has come to a node chooses one of its edges.
+    return node.state == EXPANDED and not (node.proof and at) and not _is_short(node, at)
+
+
+cdef int _choose_at_root(Tree *tree, const Settings *settings) noexcept nogil:
+    cdef const Node *root = &tree.arena.nodes[0]
+    cdef int edge = -1
+    if tree.considered_count:
+        edge = _select_gumbel(tree, settings)
+    elif root.forced:
+        edge = _block(tree, root)
+    if edge < 0:
+        edge = _select_at_root(tree, settings)
+    _note_change(tree, edge)
+    return edge
+
+
+cdef void _set_out(Walk *walk, Tree *tree) noexcept nogil:
+    # Begins a descent.
+    walk.at = walk.length = 0
+    walk.goes_on = True
+    tree.arena.nodes[0].in_flight += 1
+
+
+cdef void _walk_on(Walk *walk, Tree *tree, const Settings *settings) noexcept nogil:
+    # Chooses the next edge of a descent, if it leads on. What the next choice needs is fetched.
+    cdef Arena *arena = &tree.arena
+    cdef Node *node = &arena.nodes[walk.at]
+    cdef int edge
+    walk.goes_on = _leads_on(node, walk.at)
+    if not walk.goes_on:
+        return
+    edge = _select(arena, node, settings) if walk.at else _choose_at_root(tree, settings)
+    prefetch(&arena.actions[node.first + edge])
+    walk.edges[walk.length] = edge
+    walk.length += 1
+    walk.goes_on = edge < node.visited
+    if walk.goes_on:
+        walk.at = arena.children[node.first + edge]
+        node = &arena.nodes[walk.at]
+        node.in_flight += 1
+        prefetch(&arena.children[node.first])
+        prefetch(&arena.priors[node.first])
+
+
+cdef int _arrive(Walk *walk, Tree *tree, const Settings *settings, Position *position,
+                 uint32_t *leaf) noexcept nogil:
+    # Plays the edges that were chosen, up to the descent's end; `position` is left there where that
+    # is a leaf.
     cdef Arena *arena = &tree.arena
     cdef Node *node
-    cdef uint32_t at = 0, below
-    cdef int edge, last
+    cdef uint32_t at = 0
+    cdef int edge, i = 0
     memcpy(position, tree.root, tree.rules.position_bytes)
-    arena.nodes[0].in_flight += 1
-    while arena.nodes[at].state != FRESH or _expand_forced(tree, at):
+    # Behind them come forced moves, each of which is its node's only edge.
+    while i < walk.length or (arena.nodes[at].state == FRESH and _expand_forced(tree, at)):
         node = &arena.nodes[at]
-        if node.state != EXPANDED:
-            _withdraw(arena, at)
-            return COLLISION
-        if node.proof and at:
-            _back_up(arena, at, _proven_value(node.proof))
-            return SCORED
-        if _is_short(node, at):
-            leaf[0] = at
-            return SHORT
-        edge = -1
-        if at == 0 and tree.considered_count:
-            edge = _select_gumbel(tree, settings)
-        elif at == 0 and node.forced:
-            edge = _block(tree, node)
-        if edge < 0:
-            edge = _select(arena, node, settings) if at else _select_at_root(tree, settings)
-        if at == 0:
-            _note_change(tree, edge)
-        depth[0] += 1
+        edge = walk.edges[i] if i < walk.length else 0
+        i += 1
         if edge < node.visited:
-            below = arena.children[node.first + edge]
-            if arena.nodes[below].state == EXPANDED and not arena.nodes[below].proof:
+            at = arena.children[node.first + edge]
+            if arena.nodes[at].state == EXPANDED and not arena.nodes[at].proof:
                 play(tree.rules, position, tree.history, arena.actions[node.first + edge])
         else:
-            last = _play(tree, position, arena.actions[node.first + edge])
-            below = _visit_edge(arena, at, edge, position.seat)
-            if position.reason != RUNNING:
-                arena.nodes[below].state = EXPANDED
-                arena.nodes[below].proof = (
-                    DRAWN if position.winner == NOBODY else A_WINS + position.winner
-                )
-            elif settings.solver:
-                _judge_at_sight(tree.rules, position, &arena.nodes[below], node, last)
-                if tree.threats and not arena.nodes[below].proof:
-                    _look_for_fours(tree, settings, position, &arena.nodes[below])
-            if settings.solver and arena.nodes[below].proof:
-                _prove_upwards(arena, below)
-        at = below
-        arena.nodes[at].in_flight += 1
-    leaf[0] = at
-    return LEAF
+            at = _enter(tree, settings, position, at, edge)
+            arena.nodes[at].in_flight += 1
+    leaf[0], walk.length = at, i
+    node = &arena.nodes[at]
+    if node.state == FRESH:
+        return LEAF
+    if node.state != EXPANDED:
+        _withdraw(arena, at)
+        return COLLISION
+    if node.proof and at:
+        _back_up(arena, at, _proven_value(node.proof))
+        return SCORED
+    return SHORT
+
+
+cdef uint32_t _enter(Tree *tree, const Settings *settings, Position *position, uint32_t at,
+                     int edge) noexcept nogil:
+    # Plays an edge for the first time; returns its node, proven where its result is seen.
+    cdef Arena *arena = &tree.arena
+    cdef int last = _play(tree, position, arena.actions[arena.nodes[at].first + edge])
+    cdef uint32_t below = _visit_edge(arena, at, edge, position.seat)
+    cdef Node *node = &arena.nodes[below]
+    if position.reason != RUNNING:
+        node.state = EXPANDED
+        node.proof = DRAWN if position.winner == NOBODY else A_WINS + position.winner
+    elif settings.solver:
+        _judge_at_sight(tree.rules, position, node, &arena.nodes[at], last)
+        if tree.threats and not node.proof:
+            _look_for_fours(tree, settings, position, node)
+    if settings.solver and node.proof:
+        _prove_upwards(arena, below)
+    return below
 
 
 cdef bint _may_complete(const Rules *rules, const Position *position) noexcept nogil:
@@ -705,6 +752,23 @@ cdef void _fetch_root(const Tree *tree) noexcept nogil:
         prefetch(tree.history)
 
 
+cdef void _fetch_children(const Walk *walk, const Tree *tree) noexcept nogil:
+    # What the next choice of a descent looks at.
+    cdef const Arena *arena = &tree.arena
+    cdef const Node *node = &arena.nodes[walk.at]
+    cdef int k
+    if walk.at:
+        for k in range(node.visited):
+            prefetch(&arena.nodes[arena.children[node.first + k]])
+        return
+    for k in range(min(tree.changed_count, <int32_t> CHANGED)):
+        prefetch(&arena.nodes[arena.children[node.first + tree.changed[k]]])
+    for k in range(0, node.visited + 1, 16):
+        prefetch(&tree.means[k])
+        prefetch(&tree.counts[k])
+        prefetch(&arena.priors[node.first + k])
+
+
 # --- what a root has found ----------------------------------------------------------------------
 
 cdef int _visit_policy(int count, const int32_t *visits, const float *values, const float *logits,
@@ -746,6 +810,7 @@ cdef class SearchCore:
     cdef float[TABLED] explorations
     cdef Statistics counts
     cdef Cache cache
+    cdef Walk[WALKS] walks                  # descents that are chosen together
     cdef Arena spare                        # the other half of the copying collector
     cdef void *block                        # memory of all that follows, and of trees
     cdef Position *scratch
@@ -807,6 +872,8 @@ cdef class SearchCore:
         self.row_edges = <uint32_t *> _carve(&at, rows * sizeof(uint32_t))
         self.row_actions = <uint16_t *> _carve(&at, rows * MAX_ACTIONS * sizeof(uint16_t))
         self.priors = <float *> _carve(&at, (MAX_ACTIONS + 7) * sizeof(float))
+        for i in range(WALKS):
+            self.walks[i].edges = <uint16_t *> _carve(&at, nodes * sizeof(uint16_t))
         for i in range(self.tree_count):
             tree = &self.trees[i]
             tree.root = <Position *> _carve(&at, LARGEST_POSITION)
@@ -938,40 +1005,74 @@ cdef class SearchCore:
 
     def collect(self):
         """Descends in all trees until the batch is full or nothing more is wanted; returns rows."""
-        cdef int _k, index = self.first_tree, after
+        cdef int leaves = self.settings.leaves_per_step, left = self.tree_count, size, i
         with nogil:
-            for _k in range(self.tree_count):
-                if self.rows + self.settings.leaves_per_step > self.batch_size:
-                    break
-                after = (index + 1) % self.tree_count
-                _fetch_root(&self.trees[after])
-                self._collect_from(index)
-                index = after
-            self.first_tree = index
+            while left and self.rows + leaves <= self.batch_size:
+                size = min(WALKS, left, (self.batch_size - self.rows) // leaves)
+                self._walk_together(size)
+                for i in range(size):
+                    self._collect_from(self.first_tree, &self.walks[i])
+                    self.first_tree = (self.first_tree + 1) % self.tree_count
+                left -= size
             if self.rows:
                 self.counts.steps += 1
                 self.counts.evaluations += self.rows
         return self.rows
 
-    cdef void _collect_from(self, int index) noexcept nogil:
+    cdef void _walk_together(self, int size) noexcept nogil:
+        # Chooses the next trees' descents, level by level: while one tree's nodes are fetched from
+        # memory the others' are looked at. The network has emptied the processor's caches.
+        cdef int i, index, walking = size
+        for i in range(size):
+            _fetch_root(&self.trees[(self.first_tree + i) % self.tree_count])
+        for i in range(size):
+            index = (self.first_tree + i) % self.tree_count
+            self._begin_walk(&self.walks[i], &self.trees[index])
+        while walking:
+            walking = 0
+            for i in range(size):
+                if self.walks[i].goes_on:
+                    index = (self.first_tree + i) % self.tree_count
+                    _fetch_children(&self.walks[i], &self.trees[index])
+            for i in range(size):
+                if self.walks[i].goes_on:
+                    index = (self.first_tree + i) % self.tree_count
+                    _walk_on(&self.walks[i], &self.trees[index], &self.settings)
+                    walking += 1
+
+    cdef void _begin_walk(self, Walk *walk, Tree *tree) noexcept nogil:
+        # If a tree wants one more simulation and has room for it.
+        walk.begun = walk.goes_on = False
+        if not _wants_more(tree, &self.settings):
+            return
+        if _has_room(tree):
+            walk.begun = True
+            _set_out(walk, tree)
+        else:
+            self.counts.full += 1
+            tree.full = True
+
+    cdef void _collect_from(self, int index, Walk *walk) noexcept nogil:
         cdef Tree *tree = &self.trees[index]
         cdef int taken = 0, end
         cdef uint32_t known, leaf = 0
-        while taken < self.settings.leaves_per_step and _wants_more(tree, &self.settings):
-            if not _has_room(tree):
-                self.counts.full += 1
-                tree.full = True
-                return
+        while walk.begun:
+            while walk.goes_on:
+                _walk_on(walk, tree, &self.settings)
             known = tree.history.count
-            end = _descend(tree, &self.settings, self.scratch, &leaf, &self.counts.depth)
+            end = _arrive(walk, tree, &self.settings, self.scratch, &leaf)
             if end == LEAF or end == SHORT:
                 taken += self._ask(tree, index, leaf)
             history_pop(tree.history, known)
+            self.counts.depth += walk.length
             if end == COLLISION:
                 self.counts.collisions += 1
                 return
             self.counts.simulations += end != SHORT
             self.counts.terminals += end == SCORED
+            if taken == self.settings.leaves_per_step:
+                return
+            self._begin_walk(walk, tree)
 
     cdef bint _ask(self, Tree *tree, int index, uint32_t at) noexcept nogil:
         # Makes a node, whose position is in `scratch`, the next row of the batch; returns False
@@ -1164,6 +1265,8 @@ cdef class SearchCore:
     def finished(self):
         """The trees that were begun and want nothing more."""
         cdef int i
+        for i in range(self.tree_count):
+            prefetch(self.trees[i].arena.nodes)
         return [i for i in range(self.tree_count) if _is_finished(&self.trees[i], &self.settings)]
 
     def root_edges(self, int index):

@@ -456,8 +456,8 @@ def choose(result: SearchResult, temperature: float, rng: np.random.Generator) -
     """An action drawn from the policy sharpened by 1/temperature; at 0 the best one."""
     if temperature <= 0 or result.proven is not None:
         return result.action
-    weights = result.policy.astype(np.float64)
+    weights = result.policy
     if temperature != 1:
-        weights = (weights / weights.max()) ** (1 / temperature)
-    chances = weights.cumsum()
+        weights = (weights.astype(np.float64) / weights.max()) ** (1 / temperature)
+    chances = weights.cumsum(dtype=np.float64)
     return int(result.actions[chances.searchsorted(rng.random() * chances[-1], side="right")])

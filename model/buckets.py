@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import OPTIONS
+from engine import OPTIONS, _outcomes
 from engine.evaluators import Evaluator
 from engine.features import GLOBALS, PLANES
 from engine.search import SearchBatch
@@ -46,7 +46,7 @@ class _Place:
 
     canvas: Canvas
     values: Floats
-    """[batch size]; what is computed on the way to them, too."""
+    """[batch size]: those of the last call of at most so many rows."""
 
 
 class BucketEvaluator(ABC):
@@ -105,11 +105,12 @@ class BucketEvaluator(ABC):
         `planes` [n, C, H, W], `globals_` [n, G]; `keys` [n] are not needed.
         """
         count, _, height, width = planes.shape
-        logits, outcomes = self.evaluate_outcomes(planes, globals_)
         if count > self.batch_size:
+            logits, outcomes = self.evaluate_outcomes(planes, globals_)
             return logits, outcomes[:, 0] - outcomes[:, 2]
-        values = self._place(height, width).values[:count]
-        return logits, np.subtract(outcomes[:, 0], outcomes[:, 2], out=values)
+        place = self._place(height, width)
+        logits, _ = self._judge(place, planes, globals_)
+        return logits, place.values[:count]
 
     def evaluate_outcomes(self, planes: Planes, globals_: Floats) -> tuple[Floats, Floats]:
         """Policy logits [n, H*W + 16] and probabilities of win, draw and loss [n, 3].
@@ -128,15 +129,16 @@ class BucketEvaluator(ABC):
         return logits, outcomes
 
     def _judge(self, place: _Place, planes: Planes, globals_: Floats) -> tuple[Floats, Floats]:
-        """`evaluate_outcomes` of at most `batch_size` rows."""
+        """`evaluate_outcomes` of at most `batch_size` rows, and their values in the place."""
         canvas, rows = place.canvas, len(planes)
         if planes.base is not canvas.planes or globals_.base is not canvas.globals_:
             canvas.planes[:rows] = planes
             canvas.globals_[:rows] = globals_
         with self._lock:
             logits, outcomes = canvas.run(rows)
-        _softmax(outcomes[:rows], place.values[:rows])
-        return logits[:rows], outcomes[:rows]
+        logits, outcomes = logits[:rows], outcomes[:rows]
+        _outcomes.judge(outcomes, place.values[:rows])
+        return logits, outcomes
 
 
 def write_in_place(batch: SearchBatch, evaluator: Evaluator) -> None:
@@ -160,13 +162,3 @@ def output_buffers(batch_size: int, height: int, width: int) -> tuple[Floats, Fl
         np.zeros((batch_size, height * width + len(OPTIONS)), np.float32),
         np.zeros((batch_size, 3), np.float32),
     )
-
-
-def _softmax(logits: Floats, row: Floats) -> None:
-    """In place, along the last axis of logits [n, ...]; `row` [n] is overwritten."""
-    column = row[:, None]
-    logits.max(axis=1, out=row)
-    np.subtract(logits, column, out=logits)
-    np.exp(logits, out=logits)
-    logits.sum(axis=1, out=row)
-    np.divide(logits, column, out=logits)

@@ -35,13 +35,15 @@ POLL_SECONDS = 0.2
 #: What workers find in their environment, where the user has not set it: glibc asks for huge pages.
 #: Networks and trees leap about in megabytes, so that looking up addresses costs some per cent.
 WORKER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-#: What Ray need not do: usage reports, a look for accelerators, and events and measurements every
-#: second for a dashboard, which a Ray started here does not have.
+#: What Ray need not do: usage reports, a look for accelerators, events and measurements every
+#: second for a dashboard, which a Ray started here does not have, and a look for new log files
+#: twice a second, whose lines nobody is shown.
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_task_events_report_interval_ms": "0",
     "RAY_enable_metrics_collection": "false",
+    "LOG_NAME_UPDATE_INTERVAL_S": "60",
 }
 
 

@@ -101,14 +101,22 @@ class SelfPlayConfig:
         return -(-self.games // self.threads)
 
 
+#: Positions in a batch from which on more of them are hardly faster on a core.
+ENOUGH = 32
+
+
 def batch_size(games: int, search: SearchConfig) -> int:
-    """Positions of an evaluation for so many games: an eighth fewer than they could ask about.
+    """Positions of an evaluation for so many games: half of what they could ask about.
 
-    So batches stay full while some games wait for their next ply.
+    So the next plies of the other half can wait for one another while batches stay full: what
+    Python needs for them is in the processor's caches for all but the first. Where few games would
+    make small batches, an eighth has to do.
     """
-    return (games - games // 8) * search.leaves_per_step
+    return max(games // 2, min(games - games // 8, ENOUGH)) * search.leaves_per_step
 
 
+#: No prior counts as less in a divergence.
+_LEAST_LOG = math.log(1e-12)
 #: What `offered` calls a stone placed where an option could have been taken.
 STONE = "stone"
 
@@ -217,11 +225,16 @@ class _Game:
 
 @dataclass(slots=True, kw_only=True)
 class _SearchedPly:
+    """What is kept of a search: noted when it ends, while all of it is in the caches."""
+
     seat: str
-    packed: bytes
-    result: SearchResult
+    sample: Sample
+    """Its outcome is known when the game has ended, unless search has proven it."""
+    proven: bool
     legal_actions: int
-    full: bool
+    network_value: float
+    target: tuple[float, float, bool] | None
+    """Entropy, divergence and agreement of the policy target of a full search."""
 
 
 class SelfPlay:
@@ -248,7 +261,8 @@ class SelfPlay:
         self.run_seed = run_seed
         self.checkpoint_id = checkpoint_id
         weights = np.array([choice.weight for choice in games], dtype=np.float64)
-        self._chances = weights / weights.sum()
+        #: Chances that a game is one of the first so many.
+        self._chances = (weights / weights.sum()).cumsum()
         self._batch = SearchBatch(
             config.games,
             search,
@@ -259,6 +273,7 @@ class SelfPlay:
             cache_mib=config.cache_mib if search.leaves_per_step == 1 else 0,
         )
         self._slots: list[_Game | None] = [None] * config.games
+        self._under_way = 0
         self._indices: deque[int] = deque()
         self._evaluator: Evaluator | None = None
         self._version = -1
@@ -315,10 +330,10 @@ class SelfPlay:
         began = time.perf_counter()
         self._watch.lap("waiting")
         self._work, self._finished = Work(), []
-        if not any(self._slots):
+        if not self._under_way:
             self._take_next()
         self._fill()
-        while len(self._finished) < games and any(self._slots):
+        while len(self._finished) < games and self._under_way:
             self._step()
             if time.perf_counter() - began > seconds or stop():
                 break
@@ -327,16 +342,19 @@ class SelfPlay:
         return self._finished, self._work
 
     def _step(self) -> None:
-        """One batch through the network; then the plies of all searches that have ended."""
+        """One batch through the network; then the plies of all searches that have ended.
+
+        They wait as long as the other games fill a batch: then many end together, and the first of
+        them brings Python into the processor's caches for the others.
+        """
         self._search()
         ready = self._batch.finished()
-        searching = len(self._slots) - self._slots.count(None) - len(ready)
+        searching = self._under_way - len(ready)
         if self._next is not None:
             if searching:
                 return
             self._take_next()
         elif searching * self.search.leaves_per_step >= self.batch_size:
-            # The others fill the next batch. Plies that end together find Python in the caches.
             return
         finished = len(self._finished)
         for i in ready:
@@ -387,7 +405,8 @@ class SelfPlay:
         config = self.config
         rng = game_generator(self.run_seed, index)
         seed = int(rng.integers(1 << 63))
-        choice = self.games[int(rng.choice(len(self.games), p=self._chances))]
+        chance = rng.random() * self._chances[-1]
+        choice = self.games[int(self._chances.searchsorted(chance, side="right"))]
         resigns = config.resign_value > 0 and rng.random() >= config.never_resign_fraction
         position = Position(choice.rules, choice.opening)
         if config.random_plies:
@@ -403,6 +422,7 @@ class SelfPlay:
             resigns=resigns,
             full=full,
         )
+        self._under_way += 1
         self._note_version(game)
 
     def _draw_full(self, rng: np.random.Generator) -> bool:
@@ -424,15 +444,7 @@ class SelfPlay:
         assert game is not None
         position = game.position
         seat = position.seat
-        game.plies.append(
-            _SearchedPly(
-                seat=seat,
-                packed=position.pack(),
-                result=result,
-                legal_actions=len(result.actions),
-                full=game.full,
-            )
-        )
+        game.plies.append(_searched_ply(game, result))
         self._work.plies += 1
         if self._resigns(game, seat, result.value):
             return self._finish(i, "B" if seat == "A" else "A", "resign")
@@ -471,12 +483,17 @@ class SelfPlay:
         game = self._slots[i]
         assert game is not None
         self._slots[i] = None
+        self._under_way -= 1
         self._batch.stop(i)
+        outcomes = [_outcome(winner, ply.seat) for ply in game.plies]
+        for ply, outcome in zip(game.plies, outcomes, strict=True):
+            if not ply.proven:
+                ply.sample.outcome = outcome
         self._finished.append(
             FinishedGame(
                 record=self._record(game, winner, reason),
-                samples=[_sample(game, ply, winner) for ply in game.plies],
-                statistics=_statistics(game, winner),
+                samples=[ply.sample for ply in game.plies],
+                statistics=_statistics(game, outcomes),
             )
         )
 
@@ -561,51 +578,65 @@ def _outcome(winner: str | None, seat: str) -> int:
     return 0 if winner is None else 1 if winner == seat else -1
 
 
-def _sample(game: _Game, ply: _SearchedPly, winner: str | None) -> Sample:
-    """The ply's training sample; that of a fast search holds no policy.
+_NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
+"""The actions that a fast search teaches, and their probabilities."""
 
-    What search has proven is the truth about the position, whatever came of the game after it.
+
+def _searched_ply(game: _Game, result: SearchResult) -> _SearchedPly:
+    """What is kept of the search that has just ended; a fast search teaches no policy.
+
+    What search has proven is the truth about the position, whatever comes of the game after it.
     """
-    taught = np.flatnonzero(ply.result.policy) if ply.full else slice(0)
-    proven = ply.result.proven
-    return Sample(
-        packed=ply.packed,
+    (actions, policy), target = _NOTHING, None
+    if game.full:
+        taught = result.policy.nonzero()[0]
+        actions, policy = result.actions[taught], result.policy[taught]
+        target = _target(policy, result.log_priors[taught], result)
+    sample = Sample(
+        packed=game.position.pack(),
         rules=game.choice.rules,
         opening=game.choice.opening,
-        actions=ply.result.actions[taught],
-        policy=ply.result.policy[taught],
-        outcome=_outcome(winner, ply.seat) if proven is None else proven,
-        root_value=min(1.0, max(-1.0, ply.result.value)),
-        policy_weight=1.0 if ply.full else 0.0,
+        actions=actions,
+        policy=policy,
+        outcome=result.proven or 0,
+        root_value=min(1.0, max(-1.0, result.value)),
+        policy_weight=1.0 if game.full else 0.0,
+    )
+    return _SearchedPly(
+        seat=game.position.seat,
+        sample=sample,
+        proven=result.proven is not None,
+        legal_actions=len(result.actions),
+        network_value=result.network_value,
+        target=target,
     )
 
 
-def _statistics(game: _Game, winner: str | None) -> GameStatistics:
+def _target(
+    policy: np.ndarray, log_priors: np.ndarray, result: SearchResult
+) -> tuple[float, float, bool]:
+    """`_SearchedPly.target`; `policy` [k], none of it 0, and its actions' log priors [k]."""
+    logs = np.log(policy)
+    entropy = -float(policy @ logs)
+    divergence = -entropy - float(policy @ np.maximum(log_priors, _LEAST_LOG))
+    agrees = result.policy.argmax() == result.log_priors.argmax()
+    return entropy, divergence, bool(agrees)
+
+
+def _statistics(game: _Game, outcomes: list[int]) -> GameStatistics:
     plies = game.plies
-    targets = [(ply.result.policy, ply.result.priors) for ply in plies if ply.full]
+    targets = [ply.target for ply in plies if ply.target is not None]
+    entropy, divergence, agreement = zip(*targets, strict=True) if targets else ((), (), ())
     return GameStatistics(
         plies=game.position.ply,
         legal_actions=np.array([ply.legal_actions for ply in plies], dtype=np.int32),
-        full=np.array([ply.full for ply in plies], dtype=np.bool_),
-        network_value=np.array([ply.result.network_value for ply in plies], dtype=np.float32),
-        root_value=np.array([ply.result.value for ply in plies], dtype=np.float32),
-        outcome=np.array([_outcome(winner, ply.seat) for ply in plies], dtype=np.int8),
-        entropy=np.array([_entropy(target) for target, _ in targets], dtype=np.float32),
-        divergence=np.array([_divergence(*pair) for pair in targets], dtype=np.float32),
-        agreement=np.array(
-            [target.argmax() == priors.argmax() for target, priors in targets], dtype=np.bool_
-        ),
+        full=np.array([ply.target is not None for ply in plies], dtype=np.bool_),
+        network_value=np.array([ply.network_value for ply in plies], dtype=np.float32),
+        root_value=np.array([ply.sample.root_value for ply in plies], dtype=np.float32),
+        outcome=np.array(outcomes, dtype=np.int8),
+        entropy=np.array(entropy, dtype=np.float32),
+        divergence=np.array(divergence, dtype=np.float32),
+        agreement=np.array(agreement, dtype=np.bool_),
         choices=game.choices,
         would_resign=game.would_resign,
     )
-
-
-def _entropy(policy: np.ndarray) -> float:
-    p = policy[policy > 0]
-    return float(-(p * np.log(p)).sum())
-
-
-def _divergence(target: np.ndarray, priors: np.ndarray) -> float:
-    some = target > 0
-    p, q = target[some], np.maximum(priors[some], 1e-12)
-    return float((p * np.log(p / q)).sum())

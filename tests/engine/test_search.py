@@ -61,6 +61,24 @@ def test_rows_do_not_depend_on_their_neighbours(kind: str, batch_size: int) -> N
         assert np.array_equal(alone.tree(0), together.tree(index))
 
 
+def test_trees_searched_side_by_side_are_those_searched_alone() -> None:
+    """More trees than walk together, and long ways."""
+    config = SearchConfig(simulations=300)
+    together = SearchBatch(40, config, height=6, width=6, batch_size=35)
+    depth = np.zeros(300 + 36)
+    for index in range(40):
+        together.start(index, Position(FOUR), seed=index, noise=True)
+    together.run(HashEvaluator())
+    for index in range(40):
+        alone = SearchBatch(1, config, height=6, width=6)
+        alone.start(0, Position(FOUR), seed=index, noise=True)
+        alone.run(HashEvaluator())
+        assert np.array_equal(alone.tree(0), together.tree(index))
+        for at, parent in enumerate(alone.tree(0)[1:, 0].astype(int), start=1):
+            depth[at] = depth[parent] + 1
+    assert depth.max() > 8
+
+
 @pytest.mark.parametrize("leaves", [1, 3])
 def test_backup_keeps_its_books(leaves: int) -> None:
     config = SearchConfig(simulations=300, leaves_per_step=leaves)

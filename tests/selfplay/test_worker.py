@@ -7,7 +7,14 @@ from engine import Position, RuleSet
 from engine.evaluators import HashEvaluator, UniformEvaluator
 from engine.search import SearchConfig
 from model.targets import make_batch
-from selfplay.worker import FinishedGame, GameChoice, SelfPlay, SelfPlayConfig, play_again
+from selfplay.worker import (
+    FinishedGame,
+    GameChoice,
+    SelfPlay,
+    SelfPlayConfig,
+    batch_size,
+    play_again,
+)
 
 IRENSEI = RuleSet.preset("irensei", size=7, line_length=4, gutter=1)
 RECTANGLE = RuleSet.preset("mnk", width=5, height=4, line_length=3)
@@ -93,6 +100,14 @@ def test_batches_stay_full_while_some_games_change_plies(leaves: int) -> None:
     assert work.capacity == work.batches * player.batch_size
     assert player.batch_size == 14 * leaves
     assert work.evaluations > 0.95 * work.capacity
+
+
+@pytest.mark.parametrize(
+    ("games", "leaves", "positions"),
+    [(1, 1, 1), (16, 1, 14), (32, 1, 28), (48, 1, 32), (64, 1, 32), (256, 1, 128), (64, 4, 128)],
+)
+def test_a_batch_holds_half_of_the_games_or_enough(games: int, leaves: int, positions: int) -> None:
+    assert batch_size(games, SearchConfig(leaves_per_step=leaves)) == positions
 
 
 def test_plies_wait_for_each_other_while_the_others_fill_the_batch(
