@@ -34,7 +34,7 @@ from selfplay.worker import GameChoice, SelfPlayConfig
 RULES = RuleSet.preset("irensei")
 NETWORK = PRESETS["b10c128"]
 BATCHES = (64, 256, 1024)
-GAMES = 512
+GAMES = 1024
 THREADS = (1, 2, 4)
 SECONDS = 10.0
 

@@ -57,7 +57,7 @@ GAMES = {
 SIMULATIONS = (200, 800)
 TREES = 64
 #: Trees whose instructions are counted, fifty times as slowly.
-COUNTED = 16
+COUNTED = 4
 #: Random plies before the search, so that there are stones on the board.
 PLIES = 10
 
@@ -311,7 +311,7 @@ def _mctx_task(mctx: Any) -> Callable[[], int]:
 
 def measure(quick: bool) -> list[Row]:
     """All rows."""
-    repeats, rounds_ = (2, 2) if quick else (7, 12)
+    repeats, rounds_ = (2, 2) if quick else (5, 8)
     return search_rows(repeats) + peer_rows(rounds_) + ([] if quick else instruction_rows())
 
 

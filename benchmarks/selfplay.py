@@ -154,7 +154,7 @@ TARGETS = (
 def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     """Self-play beside its evaluator; where its time goes; what the cache and proofs spare."""
     network, served = case.serve()
-    evaluator = evaluator_for(network, "cpu", GAMES, served)
+    evaluator = evaluator_for(network, "cpu", BATCH, served)
     worker = case.worker(evaluator, cache_mib=0, in_progress=True)
     cached = case.worker(evaluator, cache_mib=32, in_progress=True)
     for each in (worker, cached):
@@ -432,6 +432,7 @@ def _play_alone(case: Case, begin_: Any, rates_: Any, seconds: float) -> None:
         given = next(indices, range(0))
         return worker.play(given, games=chunk.chunk_games, seconds=chunk.chunk_seconds).work
 
+    work()  # an actor's first chunk says that it has begun
     rates_.put(_rate(work, seconds))
 
 
@@ -439,7 +440,7 @@ def _evaluate_bare(case: Case, begin_: Any, rates_: Any, seconds: float) -> None
     """An evaluator in such a process."""
     torch.set_num_threads(1)
     network, served = case.serve()
-    evaluator = evaluator_for(network, "cpu", GAMES, served)
+    evaluator = evaluator_for(network, "cpu", BATCH, served)
     task = _raw_task(case, evaluator, seconds)
     begin_.wait()
     began = time.perf_counter()
@@ -566,7 +567,7 @@ def measure(quick: bool) -> list[Row]:
     """All rows."""
     table: list[Row] = []
     for case in CASES:
-        table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 16)))
+        table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 12)))
     table += process_rows(CASES[1], *((4.0, 1) if quick else (8.0, 3)))
     return table + learner_rows(CASES[0], *((20, 2) if quick else (100, 5)))
 

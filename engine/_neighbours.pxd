@@ -14,13 +14,13 @@ cdef extern from * nogil:
         for (cell = row; cell < cells - row; cell++) {
             uint8_t empty = (colours[cell - row] == 0) | (colours[cell - 1] == 0)
                           | (colours[cell + 1] == 0) | (colours[cell + row] == 0);
-            uint8_t near = barred[cell - row] | barred[cell - 1]
+            uint8_t beside = barred[cell - row] | barred[cell - 1]
                          | barred[cell + 1] | barred[cell + row];
-            found[cell] = (colours[cell] == 0) & empty & (near == 0);
+            found[cell] = (colours[cell] == 0) & empty & (beside == 0);
         }
     }
     """
-    # Whether a cell is empty, has an empty neighbour and none with a mark in `barred`; by cell, in
-    # `found` (of border rows: undefined).
+    # Whether a cell is empty, has an empty neighbour and none with a mark in `barred`: 1 or 0 by
+    # cell, in `found` (of border rows: undefined).
     void breathing "narabe_breathing"(const uint8_t *colours, const uint8_t *barred, int row,
                                       int cells, uint8_t *found)

@@ -652,8 +652,8 @@ cdef int _empty_points(const Rules *rules, const Position *position, const uint8
 
 cdef bint _mark_quiet(const Rules *rules, const Position *position, uint8_t *quiet) noexcept nogil:
     # Marks, by cell, empty points where a stone is legal as `_is_quiet` says: next to another empty
-    # one, and to no chain that it might capture, which does not matter before stones have left the
-    # board. Returns False where that is not enough.
+    # one, and to no chain that it might capture. Captures matter where the board may repeat: not
+    # before stones have left it. Returns False where that is not enough.
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef const uint16_t *heads = heads_of(rules, position)
     cdef uint8_t weak[MAX_CELLS]
@@ -661,7 +661,7 @@ cdef bint _mark_quiet(const Rules *rules, const Position *position, uint8_t *qui
     if not rules.captures or rules.superko and position.stones < position.peak:
         return False
     memset(weak, 0, rules.cells)
-    if position.removed:
+    if rules.superko and position.removed:
         for i in range(rules.points):
             cell = rules.cell_of[i]
             if colours[cell] == opponent:

@@ -522,7 +522,7 @@ cdef int _arrive(Walk *walk, Tree *tree, const Settings *settings, Position *pos
     cdef uint32_t at = 0
     cdef int edge, i = 0
     memcpy(position, tree.root, tree.rules.position_bytes)
-    # Behind them come forced moves, each of which is its node's only edge.
+    # Behind the chosen edges come forced moves, each of which is its node's only edge.
     while i < walk.length or (arena.nodes[at].state == FRESH and _expand_forced(tree, at)):
         node = &arena.nodes[at]
         edge = walk.edges[i] if i < walk.length else 0
@@ -741,8 +741,7 @@ cdef void _expand(Arena *arena, uint32_t at, float value) noexcept nogil:
 # --- caches -------------------------------------------------------------------------------------
 
 cdef void _fetch_root(const Tree *tree) noexcept nogil:
-    # The network has emptied the processor's caches each time that the trees are entered again, so
-    # the next tree is fetched while the present one is worked on.
+    # What every descent needs: its root's position, and where nodes are looked at and made.
     cdef uint32_t at
     if tree.active:
         for at in range(0, tree.rules.position_bytes, 64):      # lines of a cache
@@ -762,7 +761,8 @@ cdef void _fetch_children(const Walk *walk, const Tree *tree) noexcept nogil:
             prefetch(&arena.nodes[arena.children[node.first + k]])
         return
     for k in range(min(tree.changed_count, <int32_t> CHANGED)):
-        prefetch(&arena.nodes[arena.children[node.first + tree.changed[k]]])
+        if tree.changed[k] < tree.known:
+            prefetch(&arena.nodes[arena.children[node.first + tree.changed[k]]])
     for k in range(0, node.visited + 1, 16):
         prefetch(&tree.means[k])
         prefetch(&tree.counts[k])

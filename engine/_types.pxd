@@ -157,7 +157,7 @@ cdef struct Position:
     uint64_t stones_key                 # Zobrist key of the stones alone, incremental
     int32_t ply                         # actions so far
     uint16_t stones                     # on the board
-    uint16_t peak                       # most stones that any board of this game has had
+    uint16_t peak                       # no board of this game had more stones
     uint16_t ko                         # cell where recapture would repeat the last board, 0: none
     uint8_t phase                       # index in Rules.phases
     uint8_t to_play                     # Colour of the next stone

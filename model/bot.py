@@ -18,7 +18,8 @@ from engine.features import FEATURES_VERSION
 from engine.search import SearchConfig
 from model.games import GameEntry
 
-FORMAT = 1
+FORMAT = 2
+"""2: the network takes planes as bytes; those of 1, which take float32, still play."""
 KIND = "narabe bot"
 META_FILE, NETWORK_FILE, LAUNCHER = "bot.json", "network.onnx", "play"
 

@@ -40,6 +40,11 @@ class OpenVinoEvaluator(BucketEvaluator):
         """The network for `batch_size` boards of this size."""
         model = self._core.read_model(self._network)
         shapes = (list(array.shape) for array in input_buffers(self.batch_size, height, width))
+        if model.input(INPUTS[0]).get_element_type() == self._openvino.Type.f32:
+            # A network that was stored before planes were bytes.
+            inputs = self._openvino.preprocess.PrePostProcessor(model)
+            inputs.input(INPUTS[0]).tensor().set_element_type(self._openvino.Type.u8)
+            model = inputs.build()
         model.reshape(dict(zip(INPUTS, shapes, strict=True)))
         options = {
             "INFERENCE_NUM_THREADS": 1,

@@ -26,7 +26,8 @@ from model.network import Network
 from model.onnx_evaluator import one_line
 from model.positions import Positions
 
-FORMAT = 1
+FORMAT = 2
+"""2: networks take planes as bytes; those of 1, which take float32, are still evaluated."""
 SUFFIX = ".evaluator"
 _KEY = "narabe evaluator"
 

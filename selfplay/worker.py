@@ -101,7 +101,7 @@ class SelfPlayConfig:
         return -(-self.games // self.threads)
 
 
-#: Positions in a batch from which on more of them are hardly faster on a core.
+#: Games in a batch from which on more of them are hardly faster on a core.
 ENOUGH = 32
 
 

@@ -171,7 +171,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "no network": (lambda f: (f / "network.onnx").unlink(), "network.onnx", "cannot be read"),
     "truncated": (lambda f: (f / "bot.json").write_text('{"form'), "bot.json", "truncated"),
     "foreign": (lambda f: (f / "bot.json").write_text("{}"), "bot.json", "not a narabe bot"),
-    "newer": (lambda f: edit(f, format=2), "bot.json", "newer narabe"),
+    "newer": (lambda f: edit(f, format=3), "bot.json", "newer narabe"),
     "odd": (lambda f: edit(f, format=...), "bot.json", "damaged"),
     "features": (lambda f: edit(f, features_version=99), "bot.json", "features version 99"),
     "search": (lambda f: edit(f, search={"simulations": 0}), "bot.json", "search.simulations"),
