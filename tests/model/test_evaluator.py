@@ -22,6 +22,7 @@ from model.games import GameEntry
 from model.network import PRESETS, Network
 from model.onnx_evaluator import OnnxEvaluator
 from model.onnx_graph import onnx_network
+from model.openvino_evaluator import OpenVinoEvaluator
 from model.positions import Positions, random_positions
 from model.serving import make_served
 from tests.model.material import GAMES, IRENSEI, some_positions, wild_network
@@ -92,13 +93,17 @@ def test_a_row_s_answer_does_not_depend_on_the_others(make: Any) -> None:
             np.testing.assert_array_equal(some[1], values[rows])
 
 
-def test_networks_exported_with_planes_in_float32_still_play() -> None:
+@pytest.mark.parametrize("kind", ["onnx", "openvino"])
+def test_networks_exported_with_planes_in_float32_still_play(kind: str) -> None:
+    if reason := why_not(kind, "cpu"):
+        pytest.skip(reason)
+    evaluator = OnnxEvaluator if kind == "onnx" else OpenVinoEvaluator
     file = onnx_network(wild_network())
     model = onnx.load_from_string(file)
     model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
     planes, globals_, keys = arrays(19)
-    expected = OnnxEvaluator(file, batch_size=8).evaluate(planes, globals_, keys)
-    found = OnnxEvaluator(model.SerializeToString(), batch_size=8).evaluate(planes, globals_, keys)
+    expected = evaluator(file, batch_size=8).evaluate(planes, globals_, keys)
+    found = evaluator(model.SerializeToString(), batch_size=8).evaluate(planes, globals_, keys)
     for some, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(some, wanted)
 
