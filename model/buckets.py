@@ -12,16 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine import OPTIONS, _outcomes
-from engine.evaluators import Evaluator
+from engine.evaluators import Evaluator, Floats, Keys, Planes
 from engine.features import GLOBALS, PLANES
 from engine.search import SearchBatch
-
-Planes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
-Keys = NDArray[np.uint64]
 
 
 class Canvas(Protocol):

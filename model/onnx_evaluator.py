@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.evaluators import Floats
 from engine.features import GLOBALS, PLANES
-from model.buckets import BucketEvaluator, Floats, input_buffers, output_buffers
+from model.buckets import BucketEvaluator, input_buffers, output_buffers
 
 if TYPE_CHECKING:
     import onnxruntime

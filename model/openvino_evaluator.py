@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-from model.buckets import BucketEvaluator, Floats, input_buffers, output_buffers
+from engine.evaluators import Floats
+from model.buckets import BucketEvaluator, input_buffers, output_buffers
 from model.onnx_evaluator import INPUTS, OUTPUTS
 
 INSTALL = "pip install 'narabe[openvino]'"

@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from model.buckets import BucketEvaluator, Floats, input_buffers
+from engine.evaluators import Floats
+from model.buckets import BucketEvaluator, input_buffers
 from model.network import Network
 
 _WARM_UP = 3
