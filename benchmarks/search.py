@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import re
 import shutil
 import statistics
@@ -26,8 +27,6 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from benchmarks.command import run
 from benchmarks.table import (
@@ -42,24 +41,11 @@ from benchmarks.table import (
     rounds,
     spread,
 )
-from engine import OPTIONS, Position, RuleSet
-from engine._playout import retrace
-from engine.evaluators import Floats, Keys, Planes
-from engine.search import SearchBatch, SearchConfig
-from engine.symmetry import canvas_actions
+from benchmarks.trees import GAMES, TREES, Searched
 
-GAMES = {
-    "gomoku 15x15": RuleSet.preset("gomoku"),
-    "renju 15x15": RuleSet.preset("renju"),
-    "irensei 19x19": RuleSet.preset("irensei"),
-    "connect-go 19x19": RuleSet.preset("connect-go"),
-}
 SIMULATIONS = (200, 800)
-TREES = 64
 #: Trees whose instructions are counted, fifty times as slowly.
-COUNTED = 4
-#: Random plies before the search, so that there are stones on the board.
-PLIES = 10
+COUNTED = 16
 
 #: OpenSpiel's game, the rollouts a simulation with which it is timed, and its searches in a round.
 SPIEL_GAME = "gomoku(size=15,connect=2)"
@@ -79,68 +65,6 @@ TARGETS = (
     ),
     Target(what="memory, gomoku 15x15, 800", most=200),
 )
-
-
-class ConstantEvaluator:
-    """Equal logits and the value 0, from memory that is made once."""
-
-    def __init__(self, rules: RuleSet, rows: int) -> None:
-        self._logits = np.zeros((rows, rules.points + len(OPTIONS)), np.float32)
-        self._values = np.zeros(rows, np.float32)
-
-    def evaluate(self, planes: Planes, globals_: Floats, keys: Keys) -> tuple[Floats, Floats]:
-        """The first rows of it."""
-        return self._logits[: len(keys)], self._values[: len(keys)]
-
-
-class Searched:
-    """64 trees of a game after a few random plies, searched over and over again."""
-
-    def __init__(self, rules: RuleSet, simulations: int, trees: int = TREES) -> None:
-        self.roots = [_after_random_plies(rules, seed) for seed in range(trees)]
-        self.batch = SearchBatch(
-            trees,
-            SearchConfig(simulations=simulations),
-            height=rules.height,
-            width=rules.width,
-        )
-        self._evaluator = ConstantEvaluator(rules, trees)
-
-    def search(self) -> int:
-        """One search of all trees; returns the simulations."""
-        before = self.batch.statistics()["simulations"]
-        for index, root in enumerate(self.roots):
-            self.batch.start(index, root, seed=index)
-        self.batch.run(self._evaluator)
-        return self.batch.statistics()["simulations"] - before
-
-    def without_tree(self) -> Callable[[], int]:
-        """A task: moves, lists and features of all nodes of the trees; counts simulations."""
-        tables = [self.batch.tree(index)[:, :2] for index in range(len(self.roots))]
-        # Shorter trees end in nodes that are none.
-        traces = np.full((2, max(map(len, tables)), len(tables)), -1, np.int32)
-        for index, table in enumerate(tables):
-            traces[:, : len(table), index] = table.T
-        parents, actions = traces
-        cores = [root._core for root in self.roots]
-        rules = self.roots[0].rules
-        canvas = canvas_actions(rules, rules.height, rules.width, 0)
-        # Nodes have been visited once for each simulation below them and once for their own.
-        simulations = sum(int(self.batch.tree(index)[0, 2]) for index in range(len(self.roots)))
-
-        def task() -> int:
-            retrace(cores, parents, actions, canvas)
-            return simulations
-
-        return task
-
-
-def _after_random_plies(rules: RuleSet, seed: int) -> Position:
-    rng = np.random.default_rng(seed)
-    position = Position(rules)
-    for _ in range(PLIES):
-        position.play(int(rng.choice(position.legal_actions())))
-    return position
 
 
 def search_rows(repeats: int) -> list[Row]:
@@ -193,10 +117,11 @@ def instruction_rows() -> list[Row]:
 
 
 def _instructions(game: str, searches: int) -> int:
-    """Of a process that searches a few trees with 200 simulations each so many times."""
+    """Of a process that searches a few trees so many times and imports little else."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable]
-    command += ["-m", "benchmarks.search", "--counted", game, str(searches)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command += ["-m", "benchmarks.trees", game, str(searches), str(COUNTED)]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found = re.search(r"Collected : (\d+)", done.stderr)
     assert found is not None
     return int(found[1])
@@ -319,13 +244,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Prints and stores all of it; `arguments` are the command line's where None."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="rough figures in seconds, no counts")
-    parser.add_argument("--counted", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
-    if asked.counted:
-        searched = Searched(GAMES[asked.counted[0]], 200, COUNTED)
-        for _ in range(int(asked.counted[1])):
-            searched.search()
-        return
     begin()
     name = "search-quick" if asked.quick else "search"
     report(name, "search, one core", measure(asked.quick), TARGETS)

@@ -70,7 +70,8 @@ from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.stopwatch import shares
 from selfplay.worker import GameChoice, SelfPlay, SelfPlayConfig, Work, batch_size
 
-GAMES = 64
+#: Half of them fill a batch, of 64 as those of `benchmarks.evaluators`.
+GAMES = 128
 SIMULATIONS = 200
 BATCH = batch_size(GAMES, SearchConfig())
 #: Seconds in which kinds of evaluators are timed, and positions on which they are compared.
@@ -78,7 +79,7 @@ CHOOSING, TRIED = 5.0, 256
 #: Seconds in which a worker warms up.
 WARM = 4.0
 #: More games than a worker ever gets through.
-ENOUGH = 10_000
+ENDLESS = 10_000
 #: Simulations a ply while games are brought to plies of their own.
 AHEAD = 8
 
@@ -126,7 +127,7 @@ class Case:
             worker.set_evaluator(_Silent(self.rules), 0)
             play_ahead(worker)
         worker.set_evaluator(evaluator, 1)
-        worker.add_indices(range(ENOUGH, 2 * ENOUGH))
+        worker.add_indices(range(ENDLESS, 2 * ENDLESS))
         return worker
 
 
@@ -158,20 +159,20 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     worker = case.worker(evaluator, cache_mib=0, in_progress=True)
     cached = case.worker(evaluator, cache_mib=32, in_progress=True)
     for each in (worker, cached):
-        each.play(games=ENOUGH, seconds=seconds)  # the network takes over, the cache fills
+        each.play(games=ENDLESS, seconds=seconds)  # the network takes over, the cache fills
     done = Work()
     gc.freeze()  # as a worker's process does
 
     def play() -> int:
         nonlocal done
-        _, work = worker.play(games=ENOUGH, seconds=seconds)
+        _, work = worker.play(games=ENDLESS, seconds=seconds)
         done += work
         return work.evaluations
 
     found = rounds({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
     ratio, ratio_spread = compared(found["play"], found["raw"])
     done.parts.pop("waiting")  # while the evaluator alone was timed
-    _, work = cached.play(games=ENOUGH, seconds=8 * seconds)
+    _, work = cached.play(games=ENDLESS, seconds=8 * seconds)
     return [
         Row(
             what=f"self-play, {case.name}",
@@ -286,10 +287,10 @@ def checkpoint_rows(path: Path, seconds: float) -> list[Row]:
     )
     worker.set_evaluator(evaluator_for(network, "cpu", worker.batch_size, served), 0)
     length = play_ahead(worker)
-    worker.add_indices(range(ENOUGH, 10 * ENOUGH))
-    worker.play(games=ENOUGH, seconds=seconds / 4)
+    worker.add_indices(range(ENDLESS, 10 * ENDLESS))
+    worker.play(games=ENDLESS, seconds=seconds / 4)
     plies = _plies(worker)
-    _, work = worker.play(games=ENOUGH, seconds=seconds)
+    _, work = worker.play(games=ENDLESS, seconds=seconds)
     name = checkpoint_stem(path).name
     return [
         Row(what=f"{name}, mean length of its games", value=length, unit="plies"),
@@ -351,7 +352,7 @@ def _spec(case: Case, **selfplay: Any) -> WorkerSpec:
     return WorkerSpec(
         games=[GameChoice(rules=case.rules)],
         search=SearchConfig(simulations=SIMULATIONS),
-        selfplay=SelfPlayConfig(games=GAMES, **selfplay),
+        selfplay=SelfPlayConfig(**{"games": GAMES} | selfplay),
         network=case.network,
         height=case.rules.height,
         width=case.rules.width,
@@ -426,7 +427,7 @@ def _play_alone(case: Case, begin_: Any, rates_: Any, seconds: float) -> None:
     worker.load(0, _weights(network), served)
     begin_.wait()
     chunk = ClusterConfig()
-    indices = iter([range(ENOUGH)])
+    indices = iter([range(ENDLESS)])
 
     def work() -> Work:
         given = next(indices, range(0))
@@ -511,7 +512,7 @@ class _Silent:
 
 #: Minutes after which memory should not grow any more.
 SETTLED = 2.0
-MEMORY_SIMULATIONS = 800
+MEMORY_GAMES, MEMORY_SIMULATIONS = 64, 800
 MEMORY_TARGETS = (
     Target(what="memory, the most", most=1536),
     Target(what=f"memory, growth after {SETTLED:g} minutes", most=16),
@@ -523,7 +524,8 @@ def memory(minutes: float) -> Iterator[tuple[float, float]]:
     case = Case(rules=RuleSet.preset("irensei"), network=PRESETS["b6c64"])
     network, served = case.serve()
     spec = dataclasses.replace(
-        _spec(case, full_fraction=1.0), search=SearchConfig(simulations=MEMORY_SIMULATIONS)
+        _spec(case, games=MEMORY_GAMES, full_fraction=1.0),
+        search=SearchConfig(simulations=MEMORY_SIMULATIONS),
     )
     pool = RayWorkers(ClusterConfig(workers=1), spec, first_game=0)
     spent, began = 0.0, time.monotonic()

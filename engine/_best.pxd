@@ -37,8 +37,8 @@ cdef extern from * nogil:
     /* A number that at least `kept` of the priors reach and few others: each prior belongs to one
        of the strides, and the `kept` strides with the highest maxima hold one that high each. */
     static int32_t narabe_threshold(const int32_t *priors, int count, int kept) {
-        int32_t most[NARABE_STRIDES], least = INT32_MAX;
-        int i, j, k, above, equal = 0;
+        int32_t most[NARABE_STRIDES], above[NARABE_STRIDES] = {0}, least = INT32_MAX;
+        int i, j, k, equal = 0;
         if (count < NARABE_STRIDES)
             return 0;
         memcpy(most, priors, sizeof most);
@@ -50,12 +50,13 @@ cdef extern from * nogil:
             equal += most[i] == most[0];
         if (equal == NARABE_STRIDES)
             return most[0];
-        for (i = 0; i < NARABE_STRIDES; i++) {
-            above = 0;
-            for (j = 0; j < NARABE_STRIDES; j++)
-                above += most[j] > most[i];
-            least = above < kept && most[i] < least ? most[i] : least;
-        }
+        for (j = 0; j < NARABE_STRIDES; j++)
+            for (i = 0; i < NARABE_STRIDES; i++)
+                above[i] += most[j] > most[i];
+        for (i = 0; i < NARABE_STRIDES; i++)
+            most[i] = above[i] < kept ? most[i] : INT32_MAX;
+        for (i = 0; i < NARABE_STRIDES; i++)
+            least = most[i] < least ? most[i] : least;
         return least;
     }
 
@@ -74,11 +75,23 @@ cdef extern from * nogil:
         }
     }
 
+    /* How many of the first `size` come before each of the first `lanes`: the higher ones, and
+       equal ones that stand before it. */
+    static inline void narabe_rank(const int32_t *restrict some, int size, int lanes,
+                                   int32_t *restrict ranks) {
+        int i, j;
+        for (i = 0; i < lanes; i++)
+            ranks[i] = 0;
+        for (j = 0; j < size; j++)
+            for (i = 0; i < lanes; i++)
+                ranks[i] += some[j] + (i > j) > some[i];
+    }
+
     static void narabe_best(const float *priors, int count, int kept, uint16_t *order) {
         int32_t bits[1024], some[NARABE_FEW];   /* Floats from 0 are ordered as their bits are. */
-        uint16_t where[1024];
-        int32_t least;
-        int i, j, k, rank, size = 0, reach = 0, above = 0;
+        int32_t ranks[NARABE_FEW], least;
+        uint16_t where[1024], ranked[NARABE_FEW];
+        int i, k, size = 0, reach = 0, above = 0;
         memcpy(bits, priors, count * sizeof(float));
         least = narabe_threshold(bits, count, kept);
         for (k = 0; k < count; k++)
@@ -109,15 +122,16 @@ cdef extern from * nogil:
             narabe_insert(bits, count, kept, order);
             return;
         }
+        for (i = 0; i < NARABE_FEW; i++)
+            some[i] = i < size ? bits[where[i]] : 0;
+        if (size <= NARABE_FEW / 2)
+            narabe_rank(some, size, NARABE_FEW / 2, ranks);
+        else
+            narabe_rank(some, size, NARABE_FEW, ranks);
+        /* No branch on which are wanted: it would be guessed wrong. */
         for (i = 0; i < size; i++)
-            some[i] = bits[where[i]];
-        for (i = 0; i < size; i++) {
-            rank = 0;
-            for (j = 0; j < size; j++)
-                rank += (some[j] > some[i]) | ((some[j] == some[i]) & (j < i));
-            if (rank < kept)
-                order[rank] = where[i];
-        }
+            ranked[ranks[i]] = where[i];
+        memcpy(order, ranked, kept * sizeof(uint16_t));
     }
     """
     # Indices of the `kept` highest of `count` numbers from 0, the highest first, the first of

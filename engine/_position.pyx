@@ -17,7 +17,7 @@ from engine._board cimport (
     remove_chain, switch_around, switch_own,
 )
 from engine._forbidden cimport FIVE, forbidden_cells, is_forbidden
-from engine._neighbours cimport breathing
+from engine._neighbours cimport ABREAST, breathing
 from engine._types cimport (
     ACTOR_A, ACTOR_B, ACTOR_BLACK, ACTOR_OTHER, ACTOR_OWNER, ANYWHERE, BLACK, BY_FORBIDDEN,
     BY_FULL_BOARD, BY_LINE, BY_NO_ACTION, BY_OVERLINE, BY_PASSES, BY_PLY_LIMIT, BY_TIEBREAK, EMPTY,
@@ -653,12 +653,14 @@ cdef int _empty_points(const Rules *rules, const Position *position, const uint8
 cdef bint _mark_quiet(const Rules *rules, const Position *position, uint8_t *quiet) noexcept nogil:
     # Marks, by cell, empty points where a stone is legal as `_is_quiet` says: next to another empty
     # one, and to no chain that it might capture. Captures matter where the board may repeat: not
-    # before stones have left it. Returns False where that is not enough.
+    # before stones have left it. Returns False where that is not enough, and on tiny boards.
     cdef const uint8_t *colours = colours_of(rules, position)
     cdef const uint16_t *heads = heads_of(rules, position)
     cdef uint8_t weak[MAX_CELLS]
     cdef int opponent = BLACK + WHITE - position.to_play, i, cell
     if not rules.captures or rules.superko and position.stones < position.peak:
+        return False
+    if rules.cells - 2 * rules.stride < ABREAST:
         return False
     memset(weak, 0, rules.cells)
     if rules.superko and position.removed:

@@ -6,6 +6,8 @@ from engine._position import PositionCore
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
+def draw(policy: Floats, power: float, chance: float) -> int: ...
+
 class SearchCore:
     tree_count: int
     batch_size: int

@@ -12,7 +12,7 @@ the same evaluation, so the tree is the one that it would be with all edges from
 """
 
 from cython cimport final
-from libc.math cimport expf, logf, sqrtf
+from libc.math cimport expf, logf, pow, sqrtf
 from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -795,6 +795,24 @@ cdef int _visit_policy(int count, const int32_t *visits, const float *values, co
     return best
 
 
+def draw(const float[::1] policy, double power, double chance):
+    """An index of `policy` drawn in proportion to its powers; `chance` is uniform in [0, 1)."""
+    cdef double[MAX_ACTIONS] reached        # sums of the powers so far
+    cdef double most = 0, total = 0
+    cdef int k, last = 0
+    for k in range(policy.shape[0]):
+        most = max(most, policy[k])
+    for k in range(policy.shape[0]):
+        if policy[k] > 0:
+            total += policy[k] if power == 1 else pow(policy[k] / most, power)
+            last = k
+        reached[k] = total
+    for k in range(last):
+        if reached[k] > chance * total:
+            return k
+    return last
+
+
 # --- the batch ----------------------------------------------------------------------------------
 
 @final
@@ -1226,14 +1244,20 @@ cdef class SearchCore:
         self.trees[index].known = 0
         _share_priors(arena, root)
 
-    def mix_noise(self, int index, double[::1] noise, float fraction):
-        """Mixes a probability vector over the root's edges into its priors."""
+    def mix_noise(self, int index, const double[::1] noise, float fraction):
+        """Mixes noise over the root's edges, scaled to the sum 1, into its priors."""
         cdef Arena *arena = &self.trees[index].arena
         cdef Node *root = &arena.nodes[0]
+        cdef double total = 0
         cdef int k
+        for k in range(root.edges):
+            total += noise[k]
+        if total <= 0:                      # all of it too small for a number
+            return
         root.visited_prior = 0
         for k in range(root.edges):
-            arena.priors[root.first + k] += fraction * (noise[k] - arena.priors[root.first + k])
+            arena.priors[root.first + k] += fraction * (
+                noise[k] / total - arena.priors[root.first + k])
             if k < root.visited:
                 root.visited_prior += arena.priors[root.first + k]
         _best_unvisited_first(arena, root)

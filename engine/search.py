@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import roots, symmetry
-from engine._search import SearchCore
+from engine._search import SearchCore, draw
 from engine.evaluators import Evaluator, Floats, Planes
 from engine.features import blank
 from engine.openings import opening_number
@@ -229,11 +229,11 @@ class SearchBatch:
         self,
         index: int,
         position: Position,
-        seed: int,
+        seed: int | np.random.Generator,
         simulations: int | None = None,
         noise: bool = False,
     ) -> None:
-        """Plants tree `index` anew at a position; `seed` governs its noise and symmetries.
+        """Plants tree `index` anew at a position; its noise and symmetries are drawn from `seed`.
 
         Raises `ValueError` for a finished game and for a board larger than the canvas.
         """
@@ -426,8 +426,8 @@ class SearchBatch:
             self._draw_gumbels(index)
         elif self._noise[index] and self.config.noise_fraction:
             count = self._core.root_size(index)
-            alpha = np.full(count, self.config.noise_alpha_total / count)
-            noise = self._rngs[index].dirichlet(alpha)
+            # Scaled to the sum 1, as it will be, this is a draw from a Dirichlet distribution.
+            noise = self._rngs[index].standard_gamma(self.config.noise_alpha_total / count, count)
             self._core.mix_noise(index, noise, self.config.noise_fraction)
 
     def _draw_gumbels(self, index: int) -> None:
@@ -456,8 +456,4 @@ def choose(result: SearchResult, temperature: float, rng: np.random.Generator) -
     """An action drawn from the policy sharpened by 1/temperature; at 0 the best one."""
     if temperature <= 0 or result.proven is not None:
         return result.action
-    weights = result.policy
-    if temperature != 1:
-        weights = (weights.astype(np.float64) / weights.max()) ** (1 / temperature)
-    chances = weights.cumsum(dtype=np.float64)
-    return int(result.actions[chances.searchsorted(rng.random() * chances[-1], side="right")])
+    return int(result.actions[draw(result.policy, 1 / temperature, rng.random())])

@@ -180,9 +180,8 @@ class Worker:
         )
         batch_size = self._plays[0].batch_size
         evaluator = evaluator_for(self._network, self._device, batch_size, served)
-        for play in self._plays:
-            play.set_evaluator(evaluator, version)
-            evaluator = evaluator.twin()
+        for thread, play in enumerate(self._plays):
+            play.set_evaluator(evaluator.twin() if thread else evaluator, version)
         self.version = version
 
     def play(self, indices: Sequence[int], *, games: int, **limits: Any) -> Chunk:

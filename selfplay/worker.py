@@ -404,7 +404,6 @@ class SelfPlay:
     def _start(self, i: int, index: int) -> None:
         config = self.config
         rng = game_generator(self.run_seed, index)
-        seed = int(rng.integers(1 << 63))
         chance = rng.random() * self._chances[-1]
         choice = self.games[int(self._chances.searchsorted(chance, side="right"))]
         resigns = config.resign_value > 0 and rng.random() >= config.never_resign_fraction
@@ -413,7 +412,7 @@ class SelfPlay:
             _play_randomly(position, int(rng.integers(config.random_plies + 1)), rng)
         full = self._draw_full(rng)
         simulations = self._simulations(full)
-        self._batch.start(i, position, seed, simulations=simulations, noise=full)
+        self._batch.start(i, position, rng, simulations=simulations, noise=full)
         self._slots[i] = game = _Game(
             index=index,
             rng=rng,

@@ -1,10 +1,14 @@
 """benchmarks/search.py measures what it says; no speed is asserted."""
 
 import math
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 from benchmarks import search as bench
+from benchmarks import trees
 from engine import RuleSet
 
 SMALL = {
@@ -16,7 +20,7 @@ SMALL = {
 def test_rows_of_small_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "GAMES", SMALL)
     monkeypatch.setattr(bench, "SIMULATIONS", (20,))
-    monkeypatch.setattr(bench, "PLIES", 3)
+    monkeypatch.setattr(trees, "PLIES", 3)
     rows = {row.what: row for row in bench.search_rows(1)}
     assert len(rows) == 4 * len(SMALL)
     for game in SMALL:
@@ -37,7 +41,7 @@ def test_rollouts_are_taken_off() -> None:
 def test_peers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "GAMES", {"gomoku 15x15": SMALL["gomoku 7x7"]})
     monkeypatch.setattr(bench, "SIMULATIONS", (10, 20))
-    monkeypatch.setattr(bench, "PLIES", 3)
+    monkeypatch.setattr(trees, "PLIES", 3)
     monkeypatch.setattr(bench, "library", lambda name: None)
     for row in bench.peer_rows(2):
         assert row.ratio is None and "not installed (pip install 'narabe[bench]')" in row.reference
@@ -53,6 +57,21 @@ def test_openspiel_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_work_without_a_tree_is_that_of_the_search() -> None:
-    searched = bench.Searched(SMALL["gomoku 7x7"], 20, trees=3)
+    searched = trees.Searched(SMALL["gomoku 7x7"], 20, trees=3)
     simulations = searched.search()
     assert searched.without_tree()() == simulations == 3 * (20 + 1)  # the roots' own too
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="counts with valgrind")
+def test_instructions_are_those_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "GAMES", {"gomoku 15x15": SMALL["gomoku 7x7"]})
+    monkeypatch.setattr(bench, "COUNTED", 1)
+    (row,) = bench.instruction_rows()
+    assert 5_000 < row.value < 100_000
+
+
+def test_the_program_that_is_counted_imports_nothing_large() -> None:
+    command = "import sys, benchmarks.trees; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
+    assert "engine.search" in done.stdout
+    assert not {"torch", "onnxruntime", "ray", "scipy"} & set(done.stdout.split())

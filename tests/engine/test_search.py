@@ -1,5 +1,6 @@
 """Search: golden trees, rows that do not touch each other, proofs, seats, memory, Gumbel."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from benchmarks.fingerprint import fingerprint
 from engine import IllegalAction, Position, RuleSet
+from engine._search import draw
 from engine.evaluators import Evaluator, HashEvaluator, UniformEvaluator
 from engine.roots import halving_schedule
 from engine.search import SearchBatch, SearchConfig, SearchResult, choose
@@ -562,6 +564,36 @@ def test_choose_by_temperature() -> None:
     drawn = [choose(result, 1.0, rng) for _ in range(4000)]
     counts = np.array([drawn.count(int(action)) for action in result.actions]) / 4000
     assert np.abs(counts - result.policy).max() < 0.03
+    sharp = [choose(result, 0.5, rng) for _ in range(4000)]
+    counts = np.array([sharp.count(int(action)) for action in result.actions]) / 4000
+    assert np.abs(counts - result.policy**2 / (result.policy**2).sum()).max() < 0.03
+    highest = result.actions[result.policy == result.policy.max()]
+    assert all(choose(result, 1e-4, rng) in highest for _ in range(50))
+
+
+@pytest.mark.parametrize("power", [1.0, 0.25, 7.0, 1e300])
+def test_what_has_no_share_is_never_drawn(power: float) -> None:
+    policy = np.array([0, 0.5, 0, 0.25, 0.25, 0], np.float32)
+    found = {draw(policy, power, chance) for chance in np.linspace(0, 1, 1000, endpoint=False)}
+    assert found == ({1} if power > 100 else {1, 3, 4})
+    assert draw(policy, power, 0.0) == 1
+    assert draw(np.array([0, 1, 0], np.float32), power, np.nextafter(1, 0)) == 1
+
+
+def test_noise_is_a_draw_from_a_dirichlet_distribution() -> None:
+    config = SearchConfig(simulations=1, noise_fraction=1.0, noise_alpha_total=2.0)
+    rows = [search(Position(TICTACTOE), config, seed=seed, noise=True) for seed in range(20)]
+    assert all(np.allclose(row.priors, 1 / 9) for row in rows)  # told without noise
+    mixed = [first_choice(config, seed) for seed in range(3000)]
+    # Each of nine actions is as likely to get the most; the noise decides alone.
+    assert np.abs(np.bincount(mixed, minlength=9) / 3000 - 1 / 9).max() < 0.03
+
+
+def first_choice(config: SearchConfig, seed: int) -> int:
+    batch = SearchBatch(1, dataclasses.replace(config, simulations=2), height=3, width=3)
+    batch.start(0, Position(TICTACTOE), seed, noise=True)
+    batch.run(UniformEvaluator())
+    return int(batch.tree(0)[1, 1])
 
 
 def test_memory_that_does_not_fit_the_batches_is_refused() -> None:
