@@ -569,9 +569,9 @@ def measure(quick: bool) -> list[Row]:
     """All rows."""
     table: list[Row] = []
     for case in CASES:
-        table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 12)))
-    table += process_rows(CASES[1], *((4.0, 1) if quick else (8.0, 3)))
-    return table + learner_rows(CASES[0], *((20, 2) if quick else (100, 5)))
+        table += selfplay_rows(case, *((0.5, 4) if quick else (1.5, 16)))
+    table += process_rows(CASES[1], *((4.0, 1) if quick else (8.0, 5)))
+    return table + learner_rows(CASES[0], *((20, 2) if quick else (100, 8)))
 
 
 def main(arguments: list[str] | None = None) -> bool:

@@ -1,5 +1,6 @@
 """Values are made one ahead, in order, and never behind the caller's back."""
 
+import sys
 import threading
 import time
 
@@ -53,3 +54,11 @@ def test_an_exception_comes_in_its_place() -> None:
     assert next(values) == 1.0
     with pytest.raises(ZeroDivisionError):
         next(values)
+
+
+def test_the_interpreter_changes_hands_quickly_meanwhile() -> None:
+    usual = sys.getswitchinterval()
+    values = ahead(lambda key: sys.getswitchinterval(), range(3))
+    assert next(values) < usual / 5
+    values.close()  # type: ignore[attr-defined]
+    assert sys.getswitchinterval() == usual
