@@ -59,6 +59,13 @@ def run(main: Callable[[], bool | None]) -> int:
     return 1
 
 
+def counted(text: str) -> int:
+    """A whole number of the command line from 1 on. Raises what argparse tells people."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
 def positive(text: str) -> float:
     """A number of the command line that must be above 0. Raises what argparse tells people."""
     try:

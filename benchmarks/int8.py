@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.command import BenchmarkError, run
+from benchmarks.command import BenchmarkError, counted, run
 from engine import Position
 from engine.features import features
 from engine.search import SearchConfig
@@ -67,9 +67,9 @@ def main(arguments: list[str] | None = None) -> bool:
     )
     parser.add_argument("run", type=Path, help="folder of the run, such as runs/first")
     parser.add_argument("--kind", default="onnx-int8", choices=INT8, help="(%(default)s)")
-    parser.add_argument("--games", type=int, default=600, help="(%(default)s)")
-    parser.add_argument("--simulations", type=int, default=64, help="a move (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--games", type=counted, default=600, help="(%(default)s)")
+    parser.add_argument("--simulations", type=counted, default=64, help="a move (%(default)s)")
+    parser.add_argument("--seed", type=counted, default=1)
     asked = parser.parse_args(arguments)
     if reason := why_not(asked.kind, "cpu"):
         raise BenchmarkError(f"{asked.kind} {reason}")
@@ -82,6 +82,8 @@ def main(arguments: list[str] | None = None) -> bool:
     positions = positions_of(records, CALIBRATED + COMPARED, rng)
     prepared = prepare(checkpoint.network, positions, [asked.kind], "cpu", 16)
     print(f"{path}: {prepared.agreements}")
+    if prepared.served.kind != asked.kind:
+        raise BenchmarkError(f"{asked.kind} is too far from float32; runs play another kind")
     search = SearchConfig(simulations=asked.simulations, random_symmetry=True)
     kinds = {"int8": prepared.served, "float32": None}
     players = [

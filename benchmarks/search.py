@@ -36,7 +36,6 @@ from benchmarks.table import (
     begin,
     compared,
     library,
-    rates,
     report,
     rounds,
     spread,
@@ -76,22 +75,28 @@ def search_rows(repeats: int) -> list[Row]:
             each.search()
         tasks = {f"search, {game}": each.search for game, each in searched.items()}
         tasks |= {f"rules, {game}": each.without_tree() for game, each in searched.items()}
-        found = rates(tasks, repeats)
+        found = _seconds(tasks, repeats)
         for game, each in searched.items():
-            everything, varied = found[f"search, {game}"]
-            outside, also_varied = found[f"rules, {game}"]
+            everything, outside = found[f"search, {game}"], found[f"rules, {game}"]
+            alone = [all_ - rules for all_, rules in zip(everything, outside, strict=True)]
             of = f"{game}, {simulations}"
             rows += [
-                _time_row(f"search, {of}", 1 / everything, varied),
-                _time_row(f"rules and features, {of}", 1 / outside, also_varied),
-                _time_row(f"tree alone, {of}", 1 / everything - 1 / outside, varied),
+                _time_row(f"search, {of}", everything),
+                _time_row(f"rules and features, {of}", outside),
+                _time_row(f"tree alone, {of}", alone),
                 Row(what=f"memory, {of}", value=_bytes(each), unit="bytes/simulation"),
             ]
     return rows
 
 
-def _time_row(what: str, seconds: float, spread: float | None) -> Row:
-    return Row(what=what, value=1e6 * seconds, unit="us/simulation", spread=spread)
+def _seconds(tasks: dict[str, Callable[[], int]], repeats: int) -> dict[str, list[float]]:
+    """Seconds a simulation of each task in each round."""
+    return {name: [1 / rate for rate in found] for name, found in rounds(tasks, repeats).items()}
+
+
+def _time_row(what: str, seconds: list[float]) -> Row:
+    value = 1e6 * statistics.median(seconds)
+    return Row(what=what, value=value, unit="us/simulation", spread=spread(seconds))
 
 
 def _bytes(searched: Searched) -> float:
@@ -141,7 +146,7 @@ def peer_rows(repeats: int) -> list[Row]:
         tasks |= {f"spiel, {count}": _spiel_task(spiel, count) for count in ROLLOUTS}
     if mctx is not None:
         tasks["mctx"] = _mctx_task(mctx)
-    seconds = {name: [1 / rate for rate in found] for name, found in rounds(tasks, repeats).items()}
+    seconds = _seconds(tasks, repeats)
     alone = [all_ - rules for all_, rules in zip(seconds["few"], seconds["rules"], strict=True)]
     theirs = None
     if spiel is not None:

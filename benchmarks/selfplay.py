@@ -145,7 +145,7 @@ CASES = (
 TARGETS = (
     *(Target(what=f"self-play, {case.name}", least=case.least, ratio=True) for case in CASES),
     *(Target(what=f"simulations an evaluation, {case.name}", least=1.1) for case in CASES),
-    Target(what="processes, start of a worker", most=5),
+    Target(what="processes, start of Ray and a worker", most=5),
     Target(what="processes, one Ray actor", least=0.98, ratio=True),
     Target(what="processes, two Ray actors", least=1.9, ratio=True),
     Target(what="learner, from the replay", least=0.9, ratio=True),
@@ -172,6 +172,8 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     found = rounds({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
     ratio, ratio_spread = compared(found["play"], found["raw"])
     done.parts.pop("waiting")  # while the evaluator alone was timed
+    network = done.parts["network"] / done.evaluations
+    slowed = 1 - 1 / (statistics.median(found["raw"]) * network)
     _, work = cached.play(games=ENDLESS, seconds=8 * seconds)
     return [
         Row(
@@ -186,6 +188,11 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
         *(
             Row(what=f"  {name}, {case.name}", value=100 * share, unit="% of its time")
             for name, share in shares(done.parts).items()
+        ),
+        Row(
+            what=f"  network beside trees, {case.name}",
+            value=100 * slowed,
+            unit="% of its own time more than alone",
         ),
         spared(f"simulations an evaluation, {case.name}", work),
     ]
@@ -336,7 +343,7 @@ def process_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
 
     return [
         Row(
-            what="processes, start of a worker",
+            what="processes, start of Ray and a worker",
             value=statistics.median(found["start"]),
             unit="s",
             spread=spread(found["start"]),
@@ -367,9 +374,9 @@ def _weights(network: Network) -> dict[str, np.ndarray]:
 def _with_ray(
     case: Case, network: Network, served: Served, workers: int, seconds: float
 ) -> tuple[float, float]:
-    """Positions evaluated a second by so many actors, and the seconds until they had begun."""
-    pool = RayWorkers(ClusterConfig(workers=workers), _spec(case), first_game=0)
+    """Positions evaluated a second by so many actors; seconds until they had begun, Ray's too."""
     began = time.perf_counter()
+    pool = RayWorkers(ClusterConfig(workers=workers), _spec(case), first_game=0)
 
     def work() -> Work:
         chunk = pool.collect()
@@ -582,7 +589,7 @@ def main(arguments: list[str] | None = None) -> bool:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="rough figures in two minutes")
+    parser.add_argument("--quick", action="store_true", help="rough figures in minutes")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--checkpoint",

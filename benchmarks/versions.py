@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.command import BenchmarkError, run
+from benchmarks.command import BenchmarkError, counted, positive, run
 from benchmarks.table import describe
 from engine import PRESETS, Position, RuleSet
 from model.checkpoint import read_meta
@@ -103,6 +103,17 @@ def random_opening(rules: RuleSet, plies: int, rng: np.random.Generator) -> Posi
             return position
 
 
+def fields(text: str) -> dict[str, Any]:
+    """Fields of a rule set. Raises what argparse tells people."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f'{text!r} is no JSON object such as {{"size": 9}}')
+    return found
+
+
 def checkout(text: str) -> Path:
     """A folder of the command line that holds narabe. Raises what argparse tells people."""
     folder = Path(text).resolve()
@@ -119,10 +130,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("other", type=checkout, help="the other checkout")
     parser.add_argument("--checkpoint", type=Path)
     parser.add_argument("--game", default="gomoku", choices=sorted(PRESETS), metavar="GAME")
-    parser.add_argument("--rules", type=json.loads, default={"size": 9}, help="fields, as JSON")
-    parser.add_argument("--simulations", type=int, default=200)
-    parser.add_argument("--seconds", type=float, help="a move, instead of simulations")
-    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--rules", type=fields, default={"size": 9}, help="fields, as JSON")
+    parser.add_argument("--simulations", type=counted, default=200)
+    parser.add_argument("--seconds", type=positive, help="a move, instead of simulations")
+    parser.add_argument("--pairs", type=counted, default=200)
     parser.add_argument("--plies", type=int, default=4, help="random ones before each game")
     asked = parser.parse_args(arguments)
     if asked.checkpoint:
@@ -135,6 +146,8 @@ def main(arguments: list[str] | None = None) -> None:
         "seconds": asked.seconds or 1e6,
     }
     rules, rng = RuleSet.preset(asked.game, **asked.rules), np.random.default_rng(0)
+    if not 0 <= asked.plies <= 2 * (most := rules.line_length - 1):
+        raise BenchmarkError(f"--plies {asked.plies}: 0 to {2 * most} are sure to end no game")
     openings = [random_opening(rules, asked.plies, rng) for _ in range(asked.pairs)]
     sides = (Side(HERE, setting), Side(asked.other, setting))
     try:

@@ -2,7 +2,7 @@
 
 Rules, search, evaluators and self-play, each beside a reference or a limit, from repeated
 measurements that take turns; stored as JSON in benchmarks/results. A quarter of an hour; `--quick`
-takes two minutes and gives rough figures. Each part has a process of its own, so that none runs in
+takes a few minutes and gives rough figures. Each part has a process of its own, so that none runs in
 memory that another has left in pieces.
 """
 

@@ -7,6 +7,7 @@ played, close. The loop knows nothing else about where its games come from.
 import contextlib
 import dataclasses
 import gc
+import math
 import os
 import signal
 import socket
@@ -44,6 +45,8 @@ RAY_ENVIRONMENT = {
     "RAY_task_events_report_interval_ms": "0",
     "RAY_enable_metrics_collection": "false",
     "LOG_NAME_UPDATE_INTERVAL_S": "60",
+    # How nice workers are to the learner, which comes first on a machine that they share.
+    "RAY_worker_niceness": "15",
 }
 
 
@@ -79,8 +82,8 @@ class ClusterConfig:
             if getattr(self, name) < low:
                 raise ValueError(f"cluster.{name}: {getattr(self, name)} is less than {low}")
         for name in ("chunk_seconds", "gpus", "object_store_mb"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"cluster.{name}: {getattr(self, name)} is negative")
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"cluster.{name}: {getattr(self, name)} is no number from 0 on")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,7 +159,11 @@ class Worker:
         self._network, self._device = Network(spec.network), spec.device
         self.version = -1
         threads = spec.selfplay.threads
-        config = dataclasses.replace(spec.selfplay, games=spec.selfplay.games_a_thread)
+        config = dataclasses.replace(
+            spec.selfplay,
+            games=spec.selfplay.games_a_thread,
+            cache_mib=spec.selfplay.cache_mib // threads,
+        )
         self._plays = [
             SelfPlay(
                 games=spec.games,
@@ -193,15 +200,26 @@ class Worker:
         if threads == 1:
             finished, work = self._plays[0].play(games=games, **limits)
         else:
-            finished, work = self._play_together(games=-(-games // threads), **limits)
+            finished, work = self._play_together(games, **limits)
         return Chunk(games=finished, work=work, memory=psutil.Process().memory_info().rss)
 
-    def _play_together(self, **limits: Any) -> tuple[list[FinishedGame], Work]:
+    def _play_together(
+        self, games: int, *, stop: Callable[[], bool] = lambda: False, **limits: Any
+    ) -> tuple[list[FinishedGame], Work]:
         """All threads' games, and the sum of their work in the time that it took."""
         finished, work, seconds = [], Work(), 0.0
+        wanted = games + sum(play.played for play in self._plays)
+
+        def enough() -> bool:
+            # Of all of them together: none waits for another one's games.
+            return sum(play.played for play in self._plays) >= wanted or stop()
+
+        def play(part: SelfPlay) -> tuple[list[FinishedGame], Work]:
+            return part.play(games=games, stop=enough, **limits)
+
         with ThreadPoolExecutor(len(self._plays), thread_name_prefix="search") as pool:
-            for games, done in pool.map(lambda play: play.play(**limits), self._plays):
-                finished += games
+            for ended, done in pool.map(play, self._plays):
+                finished += ended
                 work += done
                 seconds = max(seconds, done.seconds)
         work.seconds = seconds
@@ -413,10 +431,20 @@ def _ray_started(config: ClusterConfig) -> Any:
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = f"join the Ray cluster at {config.address!r}" if config.address else "start Ray"
         raise ClusterError(f"cannot {where}: {error}") from error
-    cores = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
-    if config.workers > cores:
+    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    cores, gpus = int(resources.get("CPU", 0)), resources.get("GPU", 0)
+    workers = config.workers or max(1, cores)
+    wrong = ""
+    if workers > max(1, cores):
+        wrong = f"cluster.workers: {workers}, but the cluster has {cores} cores"
+    elif workers * config.gpus > gpus:
+        wrong = (
+            f"cluster.gpus: {workers} workers with {config.gpus:g} of a GPU each,"
+            f" but the cluster has {gpus:g} GPUs; 0 plays on the CPU"
+        )
+    if wrong:
         ray.shutdown()
-        raise ClusterError(f"cluster.workers: {config.workers}, but the cluster has {cores} cores")
+        raise ClusterError(wrong)
     return ray
 
 

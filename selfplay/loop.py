@@ -92,6 +92,8 @@ class LoopConfig:
         ):
             if getattr(self, name) < low:
                 raise ValueError(f"loop.{name}: {getattr(self, name)} is less than {low}")
+        if self.threads > 1024:
+            raise ValueError(f"loop.threads: {self.threads} is more than 1024")
         if not 0 < self.reuse < math.inf:
             raise ValueError(f"loop.reuse: {self.reuse} is not positive")
 

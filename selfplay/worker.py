@@ -49,10 +49,10 @@ class SelfPlayConfig:
     #: Games that one worker plays at the same time; together they fill the network's batches.
     games: int = 32
     #: Search threads of a worker, among which its games are shared out: more than one where a GPU
-    #: would wait for the trees. Each has a cache of its own.
+    #: would wait for the trees.
     threads: int = 1
     #: A worker's memory for the network's answers, in MiB: positions met again are not asked about
-    #: again. It changes no game.
+    #: again. It changes no game. Threads share it out: each has a cache of its own.
     cache_mib: int = 32
     #: Share of plies searched in full (`search.simulations`, with root noise). The others are
     #: searched fast and teach no policy: playout cap randomisation, Wu 2019 (arXiv:1902.10565),
@@ -282,6 +282,8 @@ class SelfPlay:
         self._work = Work()
         self._watch = Stopwatch()
         self._finished: list[FinishedGame] = []
+        #: Games that have finished in all calls of `play`.
+        self.played = 0
 
     @functools.cached_property
     def batch_size(self) -> int:
@@ -483,6 +485,7 @@ class SelfPlay:
         assert game is not None
         self._slots[i] = None
         self._under_way -= 1
+        self.played += 1
         self._batch.stop(i)
         outcomes = [_outcome(winner, ply.seat) for ply in game.plies]
         for ply, outcome in zip(game.plies, outcomes, strict=True):
