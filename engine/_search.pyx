@@ -964,18 +964,21 @@ cdef class SearchCore:
         """The tree asks for nothing more."""
         self.trees[index].active = False
 
-    def begin(self, int index, const int32_t[::1] canvas, const uint8_t[:, ::1] blank, int turn,
-              int budget):
-        """How the root is searched next: on which canvas, under which symmetry, how often.
+    def turn(self, int index, const int32_t[::1] canvas, const uint8_t[:, ::1] blank, int turn):
+        """Under which symmetry the network sees the tree's positions, and on which canvas.
 
         `canvas` and `blank` are those of `engine.symmetry` and `engine.features`. All trees of a
         game share them, so that they stay in the processor's caches; they are held here.
         """
         cdef Tree *tree = &self.trees[index]
         tree.salt = mix(tree.opening << 8 | tree.rules.opening_number << 4 | turn)
-        self.held[index] = [canvas, blank]
+        self.held[index] = [canvas, blank, None]
         tree.canvas = &canvas[0]
         tree.blank = &blank[0, 0]
+
+    def begin(self, int index, int budget):
+        """The root is searched from now on, to so many simulations."""
+        cdef Tree *tree = &self.trees[index]
         tree.budget = budget
         tree.considered_count = tree.known = tree.changed_count = 0
         if self.cache.buckets and _is_short(&tree.arena.nodes[0], 0):
@@ -1273,7 +1276,7 @@ cdef class SearchCore:
             tree.considered[k] = considered[k]
         tree.considered_count = considered.shape[0]
         tree.schedule = &schedule[0]
-        self.held[index].append(schedule)
+        self.held[index][2] = schedule
 
     def budget(self, int index):
         return self.trees[index].budget

@@ -195,6 +195,8 @@ class SearchBatch:
         self._roots: list[Position | None] = [None] * trees
         self._rngs = [np.random.default_rng(0)] * trees
         self._noise = [False] * trees
+        #: The symmetry under which the network sees each tree; None before its first search.
+        self._turns: list[int | None] = [None] * trees
         #: The symmetry of all searches from now on, where `random_symmetry` asks for any; a number
         #: from 0 on, taken modulo those that a board has. None draws one for each search.
         self.turn: int | None = None
@@ -242,6 +244,7 @@ class SearchBatch:
         self._not_in_flight()
         self._rngs[index] = np.random.default_rng(seed)
         self._roots[index] = position.copy()
+        self._turns[index] = None
         self._core.start(index, position._core, opening_number(position.opening))
         self._begin(index, simulations, noise)
 
@@ -408,9 +411,12 @@ class SearchBatch:
         if self.config.random_symmetry:
             count = symmetry.count(rules)
             turn = int(rng.integers(count)) if self.turn is None else self.turn % count
-        canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
-        planes = blank(rules, self.height, self.width, turn)
-        self._core.begin(index, canvas, planes, turn, budget)
+        if self._turns[index] != turn:
+            canvas = symmetry.canvas_actions(rules, self.height, self.width, turn)
+            planes = blank(rules, self.height, self.width, turn)
+            self._core.turn(index, canvas, planes, turn)
+            self._turns[index] = turn
+        self._core.begin(index, budget)
         self._noise[index] = noise
         if self._core.root_is_expanded(index):
             self._dress_root(index)
