@@ -172,8 +172,8 @@ def selfplay_rows(case: Case, seconds: float, repeats: int) -> list[Row]:
     found = rounds({"play": play, "raw": _raw_task(case, evaluator, seconds)}, repeats)
     ratio, ratio_spread = compared(found["play"], found["raw"])
     done.parts.pop("waiting")  # while the evaluator alone was timed
-    network = done.parts["network"] / done.evaluations
-    slowed = 1 - 1 / (statistics.median(found["raw"]) * network)
+    beside = done.parts["network"] / done.evaluations
+    slowed = 1 - 1 / (statistics.median(found["raw"]) * beside)
     _, work = cached.play(games=ENDLESS, seconds=8 * seconds)
     return [
         Row(

@@ -2,8 +2,8 @@
 
 Rules, search, evaluators and self-play, each beside a reference or a limit, from repeated
 measurements that take turns; stored as JSON in benchmarks/results. A quarter of an hour; `--quick`
-takes a few minutes and gives rough figures. Each part has a process of its own, so that none runs in
-memory that another has left in pieces.
+takes a few minutes and gives rough figures. Each part has a process of its own, so that none runs
+in memory that another has left in pieces.
 """
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+import dataclasses
+import math
 import signal
 import sys
 import threading
@@ -17,7 +19,8 @@ from tests.selfplay.test_loop import check_stores
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("kind", "slurm"), ("chunk_games", 0), ("workers", -1), ("gpus", -0.5)]
+    ("key", "value"),
+    [("kind", "slurm"), ("chunk_games", 0), ("workers", -1), ("gpus", -0.5), ("gpus", math.nan)],
 )
 def test_impossible_values_are_refused_by_name(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"cluster\.{key}"):
@@ -102,6 +105,14 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_gpus_that_the_cluster_lacks_are_one_line(tmp_path: Path) -> None:
+    config = small_config(kind="ray", games=10)
+    config.cluster = dataclasses.replace(config.cluster, gpus=4096.0)
+    lacking = r"cluster\.gpus: \d workers with 4096 of a GPU each"
+    with RunFolder.create(tmp_path, "") as folder, pytest.raises(ClusterError, match=lacking):
+        train(config, folder, report=lambda progress: None)
+
+
 def test_a_run_joins_a_cluster_of_two_machines_and_leaves_it_alone(tmp_path: Path) -> None:
     from ray.cluster_utils import Cluster
 

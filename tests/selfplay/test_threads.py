@@ -63,6 +63,17 @@ def test_indices_are_shared_out_evenly_and_chunks_add_up() -> None:
     assert len(seen) == len(set(seen)) >= 16
 
 
+def test_no_thread_waits_for_another_ones_games() -> None:
+    config = small_config()
+    worker = worker_of(config, threads=2)
+    worker.load(0, {name: t.numpy() for name, t in Network(config.model).state_dict().items()})
+    one, other = worker._plays
+    one.add_indices(range(20))  # the other one has no games at all
+    chunk = worker.play([], games=6)
+    assert 6 <= len(chunk.games) == one.played < 20 and other.played == 0
+    assert len(worker.play([], games=2).games) >= 2
+
+
 @pytest.mark.parametrize("kind", ["onnx", "torch"])
 def test_each_thread_writes_where_the_one_network_reads(kind: str) -> None:
     config = small_config()
