@@ -59,11 +59,15 @@ def run(main: Callable[[], bool | None]) -> int:
     return 1
 
 
-def counted(text: str) -> int:
-    """A whole number of the command line from 1 on. Raises what argparse tells people."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
+def whole(least: int) -> Callable[[str], int]:
+    """Reads whole numbers of the command line; raises what argparse tells people of others."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        return int(text)
+
+    return read
 
 
 def positive(text: str) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.command import BenchmarkError, counted, run
+from benchmarks.command import BenchmarkError, run, whole
 from engine import Position
 from engine.features import features
 from engine.search import SearchConfig
@@ -67,9 +67,9 @@ def main(arguments: list[str] | None = None) -> bool:
     )
     parser.add_argument("run", type=Path, help="folder of the run, such as runs/first")
     parser.add_argument("--kind", default="onnx-int8", choices=INT8, help="(%(default)s)")
-    parser.add_argument("--games", type=counted, default=600, help="(%(default)s)")
-    parser.add_argument("--simulations", type=counted, default=64, help="a move (%(default)s)")
-    parser.add_argument("--seed", type=counted, default=1)
+    parser.add_argument("--games", type=whole(1), default=600, help="(%(default)s)")
+    parser.add_argument("--simulations", type=whole(1), default=64, help="a move (%(default)s)")
+    parser.add_argument("--seed", type=whole(0), default=0)
     asked = parser.parse_args(arguments)
     if reason := why_not(asked.kind, "cpu"):
         raise BenchmarkError(f"{asked.kind} {reason}")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.command import BenchmarkError, counted, positive, run
+from benchmarks.command import BenchmarkError, positive, run, whole
 from benchmarks.table import describe
 from engine import PRESETS, Position, RuleSet
 from model.checkpoint import read_meta
@@ -131,10 +131,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--checkpoint", type=Path)
     parser.add_argument("--game", default="gomoku", choices=sorted(PRESETS), metavar="GAME")
     parser.add_argument("--rules", type=fields, default={"size": 9}, help="fields, as JSON")
-    parser.add_argument("--simulations", type=counted, default=200)
+    parser.add_argument("--simulations", type=whole(1), default=200)
     parser.add_argument("--seconds", type=positive, help="a move, instead of simulations")
-    parser.add_argument("--pairs", type=counted, default=200)
-    parser.add_argument("--plies", type=int, default=4, help="random ones before each game")
+    parser.add_argument("--pairs", type=whole(1), default=200)
+    parser.add_argument("--plies", type=whole(0), default=4, help="random ones before each game")
     asked = parser.parse_args(arguments)
     if asked.checkpoint:
         read_meta(asked.checkpoint)  # raises CheckpointError here, not in the sides
@@ -146,7 +146,7 @@ def main(arguments: list[str] | None = None) -> None:
         "seconds": asked.seconds or 1e6,
     }
     rules, rng = RuleSet.preset(asked.game, **asked.rules), np.random.default_rng(0)
-    if not 0 <= asked.plies <= 2 * (most := rules.line_length - 1):
+    if asked.plies > 2 * (most := rules.line_length - 1):
         raise BenchmarkError(f"--plies {asked.plies}: 0 to {2 * most} are sure to end no game")
     openings = [random_opening(rules, asked.plies, rng) for _ in range(asked.pairs)]
     sides = (Side(HERE, setting), Side(asked.other, setting))

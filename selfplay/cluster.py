@@ -304,7 +304,11 @@ class RayWorkers:
         self._config, self._spec, self._stop = config, spec, stop
         self._indices = _Indices(first_game, config, spec.selfplay.games)
         self._ray = _ray_started(config)
-        self._count = config.workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        try:
+            self._count = _worker_count(config, self._ray.cluster_resources())
+        except ClusterError:
+            self._ray.shutdown()
+            raise
         self._actor_class = self._ray.remote(_Actor)
         self._actors: list[Any] = []
         #: Call under way -> number of the actor that works on it.
@@ -431,21 +435,21 @@ def _ray_started(config: ClusterConfig) -> Any:
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = f"join the Ray cluster at {config.address!r}" if config.address else "start Ray"
         raise ClusterError(f"cannot {where}: {error}") from error
-    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return ray
+
+
+def _worker_count(config: ClusterConfig, resources: Mapping[str, float]) -> int:
+    """How many workers play. Raises ClusterError where the cluster lacks their cores or GPUs."""
     cores, gpus = int(resources.get("CPU", 0)), resources.get("GPU", 0)
+    if config.workers > cores:
+        raise ClusterError(f"cluster.workers: {config.workers}, but the cluster has {cores} cores")
     workers = config.workers or max(1, cores)
-    wrong = ""
-    if workers > max(1, cores):
-        wrong = f"cluster.workers: {workers}, but the cluster has {cores} cores"
-    elif workers * config.gpus > gpus:
-        wrong = (
+    if workers * config.gpus > gpus:
+        raise ClusterError(
             f"cluster.gpus: {workers} workers with {config.gpus:g} of a GPU each,"
             f" but the cluster has {gpus:g} GPUs; 0 plays on the CPU"
         )
-    if wrong:
-        ray.shutdown()
-        raise ClusterError(wrong)
-    return ray
+    return workers
 
 
 @contextlib.contextmanager

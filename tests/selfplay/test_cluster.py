@@ -104,7 +104,6 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         train(config, folder)
 
 
-@pytest.mark.slow
 def test_gpus_that_the_cluster_lacks_are_one_line(tmp_path: Path) -> None:
     config = small_config(kind="ray", games=10)
     config.cluster = dataclasses.replace(config.cluster, gpus=4096.0)
@@ -113,6 +112,7 @@ def test_gpus_that_the_cluster_lacks_are_one_line(tmp_path: Path) -> None:
         train(config, folder, report=lambda progress: None)
 
 
+@pytest.mark.slow
 def test_a_run_joins_a_cluster_of_two_machines_and_leaves_it_alone(tmp_path: Path) -> None:
     from ray.cluster_utils import Cluster
 
