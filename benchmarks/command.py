@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from model.checkpoint import CheckpointError
 from scripts.quiet import run_quietly
 from scripts.replay import ReplayError
 from scripts.settings import SettingsError
-from selfplay.cluster import ClusterError
+from selfplay.cluster import WORKER_ENVIRONMENT, ClusterError
 from selfplay.records import RecordError
 from selfplay.storage import StorageError
 
@@ -57,6 +58,13 @@ def run(main: Callable[[], bool | None]) -> int:
         message = f"cannot use {error.filename}: {error.strerror}" if error.filename else str(error)
     print(f"{Path(sys.argv[0]).stem}: {message}", file=sys.stderr)
     return 1
+
+
+def restart_as_worker() -> None:
+    """Begin this program anew in the environment that workers have, unless it has one."""
+    if not WORKER_ENVIRONMENT.keys() <= os.environ.keys():
+        command = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, command, {**WORKER_ENVIRONMENT, **os.environ})
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -125,7 +125,7 @@ def _instructions(game: str, searches: int) -> int:
     """Of a process that searches a few trees so many times and imports little else."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable]
     command += ["-m", "benchmarks.trees", game, str(searches), str(COUNTED)]
-    # numpy's BLAS starts threads that spin for as long as they like: more instructions than are sought.
+    # The threads of numpy's BLAS would spin, now and then, for tens of millions of instructions.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found = re.search(r"Collected : (\d+)", done.stderr)

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 import torch
 
 from benchmarks import engine, evaluators, search, selfplay
-from benchmarks.command import run
+from benchmarks.command import restart_as_worker, run
 from benchmarks.fingerprint import fingerprint
 from benchmarks.table import Row, begin, report
 
@@ -39,5 +39,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    selfplay.restart_as_worker()
+    restart_as_worker()
     sys.exit(run(main))
