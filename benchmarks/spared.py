@@ -83,7 +83,9 @@ def checkpoint_rows(path: Path, name: str, seconds: float = SECONDS) -> list[Row
     worker = SelfPlay(
         games=config.games,
         search=config.search,
-        config=dataclasses.replace(config.selfplay, games=config.selfplay.games_a_thread),
+        config=dataclasses.replace(
+            config.selfplay, games=config.selfplay.games_a_thread, threads=1
+        ),
         height=config.height,
         width=config.width,
         run_seed=config.seed,

@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,18 +150,14 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.plies > 2 * (most := rules.line_length - 1):
         raise BenchmarkError(f"--plies {asked.plies}: 0 to {2 * most} are sure to end no game")
     openings = [random_opening(rules, asked.plies, rng) for _ in range(asked.pairs)]
-    sides = (Side(HERE, setting), Side(asked.other, setting))
-    try:
-        results = match(sides, openings)
-    finally:
-        for side in sides:
-            side.close()
+    with closing(Side(HERE, setting)) as this, closing(Side(asked.other, setting)) as other:
+        results = match((this, other), openings)
     describe()
     won, drawn, lost = (results.count(result) for result in (1, 0.5, 0))
     score = Score(wins=won, draws=drawn, losses=lost)
     rating = rate({("this", "other"): score}, anchor="other")["this"]
     print(f"this checkout: {won}-{drawn}-{lost} (wins-draws-losses), Elo {rating}")
-    print(f"evaluations: {sides[0].evaluations:,} against {sides[1].evaluations:,}")
+    print(f"evaluations: {this.evaluations:,} against {other.evaluations:,}")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def agreement(reference: Answers, found: Answers, positions: Positions) -> Agree
     chances = np.where(positions.legal, np.exp(reference.logs), 0.0)
     divergence = (chances * (reference.logs - found.logs)).sum(axis=1)
     return Agreement(
-        policy_kl=float(divergence.mean()),
+        policy_kl=max(float(divergence.mean()), 0.0),  # rounding may make it less
         top1=float((reference.best == found.best).mean()),
         value_error=float(np.abs(reference.values - found.values).mean()),
     )

@@ -84,6 +84,11 @@ def line(progress: Progress) -> str:
 
 def _facts(progress: Progress) -> list[list[tuple[str, str]]]:
     losses = [(name.replace("_", " "), f"{value:.3f}") for name, value in progress.losses.items()]
+    waits = (
+        []
+        if progress.learner_waits is None
+        else [("learner waits", f"{progress.learner_waits:.0%}")]
+    )
     elo = (
         [] if progress.elo is None else [("Elo", f"{progress.elo[0]:+.0f} ± {progress.elo[1]:.0f}")]
     )
@@ -99,6 +104,7 @@ def _facts(progress: Progress) -> list[list[tuple[str, str]]]:
             ("evaluations/s", f"{progress.evaluations_per_second:,.0f}"),
             ("evaluator", progress.evaluator or "?"),
         ],
+        [("workers wait", f"{progress.workers_wait:.0%}"), *waits],
         losses + elo,
     ]
 

@@ -121,6 +121,8 @@ CHANGEABLE = (
     "evaluator",
     "gauntlet.games",
     "gauntlet.parallel",
+    "selfplay.cache_mib",
+    "selfplay.threads",
     "learner.lr",  # what a loss that exploded asks for
     "loop.rate_versions",
     "loop.threads",

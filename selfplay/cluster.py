@@ -6,6 +6,7 @@ played, close. The loop knows nothing else about where its games come from.
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import math
 import os
@@ -22,7 +23,7 @@ import psutil
 import torch
 
 from engine.search import SearchConfig
-from model.evaluator import Served, evaluator_for
+from model.evaluator import Served, evaluator_for, exact_kind, why_not
 from model.network import Network, NetworkConfig
 from selfplay.worker import FinishedGame, GameChoice, SelfPlay, SelfPlayConfig, Work
 
@@ -108,6 +109,8 @@ class Chunk:
     work: Work
     memory: int
     """Resident memory of the worker's process, bytes."""
+    notice: str = ""
+    """What the run's user should know about the worker, in a line; empty where there is nothing."""
 
 
 class Workers(Protocol):
@@ -149,7 +152,7 @@ def start_workers(
 
 
 class Worker:
-    """One self-play process's content: network, evaluator and games.
+    """One self-play process's content: network, evaluator and games. Raises ClusterError.
 
     With `selfplay.threads` above 1 the games are shared out among as many search threads, so that
     trees grow while the network, one call at a time, evaluates what another thread has found.
@@ -158,30 +161,50 @@ class Worker:
     def __init__(self, spec: WorkerSpec) -> None:
         self._network, self._device = Network(spec.network), spec.device
         self.version = -1
+        self._notice = ""
         threads = spec.selfplay.threads
         config = dataclasses.replace(
             spec.selfplay,
             games=spec.selfplay.games_a_thread,
+            threads=1,
             cache_mib=spec.selfplay.cache_mib // threads,
         )
-        self._plays = [
-            SelfPlay(
-                games=spec.games,
-                search=spec.search,
-                config=config,
-                height=spec.height,
-                width=spec.width,
-                run_seed=spec.run_seed,
-            )
-            for _ in range(threads)
-        ]
+        try:
+            self._plays = [
+                SelfPlay(
+                    games=spec.games,
+                    search=spec.search,
+                    config=config,
+                    height=spec.height,
+                    width=spec.width,
+                    run_seed=spec.run_seed,
+                )
+                for _ in range(threads)
+            ]
+        except MemoryError as error:
+            raise ClusterError(
+                f"a self-play worker on {socket.gethostname()} lacks the memory that it was given;"
+                f" lower selfplay.cache_mib ({spec.selfplay.cache_mib}) or selfplay.games"
+                f" ({spec.selfplay.games})"
+            ) from error
         # What has been made so far stays: the collector need not look through it again and again.
         gc.freeze()
 
     def load(self, version: int, weights: Weights, served: Served | None = None) -> None:
-        """Play on with a weights version; does nothing if it is in use already."""
+        """Play on with a weights version; does nothing if it is in use already.
+
+        On a machine that cannot compute as the version is served, where an extra is missing, it is
+        evaluated in float32.
+        """
         if version == self.version:
             return
+        if served and (reason := why_not(served.kind, self._device)):
+            exact = Served(kind=exact_kind(self._device))
+            self._notice = (
+                f"a self-play worker on {socket.gethostname()} evaluates with {exact.kind}:"
+                f" {served.kind} {reason}"
+            )
+            served = exact
         self._network.load_state_dict(
             {name: torch.tensor(value) for name, value in weights.items()}
         )
@@ -201,7 +224,12 @@ class Worker:
             finished, work = self._plays[0].play(games=games, **limits)
         else:
             finished, work = self._play_together(games, **limits)
-        return Chunk(games=finished, work=work, memory=psutil.Process().memory_info().rss)
+        return Chunk(
+            games=finished,
+            work=work,
+            memory=psutil.Process().memory_info().rss,
+            notice=self._notice,
+        )
 
     def _play_together(
         self, games: int, *, stop: Callable[[], bool] = lambda: False, **limits: Any
@@ -336,6 +364,8 @@ class RayWorkers:
             try:
                 chunk: Chunk = self._ray.get(done[0])
             except self._ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, ClusterError):
+                    raise ClusterError(str(error.cause)) from error
                 raise ClusterError(f"self-play worker {number} failed: {error}") from error
             except self._ray.exceptions.RayError as error:
                 self._replace(number, error)
@@ -399,7 +429,12 @@ class _Actor:
 
     def __init__(self, spec: WorkerSpec) -> None:
         torch.set_num_threads(1)
-        self._worker = Worker(spec)
+        self._spec = spec
+
+    @functools.cached_property
+    def _worker(self) -> Worker:
+        # Not made at once: what fails in `__init__` would count as a death, and be tried again.
+        return Worker(self._spec)
 
     def play(
         self, version: int, weights: list[Any], indices: Sequence[int], **limits: Any

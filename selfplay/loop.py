@@ -41,7 +41,7 @@ from selfplay.replay import ReplayBuffer, ReplayConfig
 from selfplay.run import Rating, RunError, RunFolder, RunState, checkpoint_name, recover
 from selfplay.stopwatch import Stopwatch, shares
 from selfplay.storage import cannot_write
-from selfplay.worker import GameChoice, SelfPlayConfig, batch_size
+from selfplay.worker import GameChoice, SelfPlayConfig, Work, batch_size
 
 _log = logging.getLogger(__name__)
 
@@ -175,6 +175,10 @@ class Progress:
     positions_per_second: float
     """Self-play positions of the last seconds."""
     evaluations_per_second: float
+    workers_wait: float
+    """Share of the workers' last seconds in which the loop gave them nothing to do."""
+    learner_waits: float | None
+    """Share of the last seconds in which the learner had too few games; None where it plays."""
     losses: dict[str, float]
     """Means over the last steps."""
     elo: tuple[float, float] | None
@@ -217,6 +221,7 @@ class Loop:
         self.rates = Rates()
         self.watch = Stopwatch()
         self._losses: deque[dict[str, float]] = deque(maxlen=50)
+        self._said: set[str] = set()
         self._started = self._clock = self._looked = time.monotonic()
         # Steps owed when training made way for games last; what warm-up and ratings pile up is not
         # the learner's fault.
@@ -321,7 +326,7 @@ class Loop:
         """Wait for games and store them. Returns False where the run shall stop instead."""
         assert self.workers is not None
         chunk = self.workers.collect()
-        self.watch.lap("waiting")
+        self.rates.waited(self.watch.lap("waiting"))
         if chunk is not None:
             self.store(chunk)
             self.collect_arrived()
@@ -351,9 +356,16 @@ class Loop:
         state.evaluations += chunk.work.evaluations
         self.commit()
         self.metrics.played(chunk)
-        self.rates.add(chunk.work.plies, chunk.work.evaluations)
-        self.report("self-play")
+        self.rates.add(chunk.work)
+        self.report("self-play", notice=self.news(chunk))
         self.watch.lap("storing")
+
+    def news(self, chunk: Chunk) -> str:
+        """What a worker has to say that has not been said yet."""
+        if chunk.notice in self._said:
+            return ""
+        self._said.add(chunk.notice)
+        return chunk.notice
 
     def commit(self) -> None:
         """Make all that has been stored count."""
@@ -631,6 +643,10 @@ class Loop:
                 seconds=self.seconds(),
                 positions_per_second=self.rates.positions,
                 evaluations_per_second=self.rates.evaluations,
+                workers_wait=self.rates.workers_wait,
+                learner_waits=(
+                    None if self.config.cluster.kind == "local" else self.rates.learner_waits
+                ),
                 losses=losses,
                 elo=(state.ratings[-1].elo, state.ratings[-1].error) if state.ratings else None,
                 fraction=fraction,
@@ -642,35 +658,61 @@ class Loop:
 
 
 class Rates:
-    """Positions and evaluations per second over the last `window` seconds."""
+    """What the last `window` seconds have brought."""
 
     def __init__(self, window: float = 20.0) -> None:
         self._window = window
-        self._events: deque[tuple[float, int, int]] = deque()
+        #: When, positions, evaluations, seconds of workers and those of them spent waiting.
+        self._events: deque[tuple[float, int, int, float, float]] = deque()
+        #: When, and seconds that the loop had waited then.
+        self._waits: deque[tuple[float, float]] = deque()
         self._began = time.monotonic()
 
-    def add(self, positions: int, evaluations: int) -> None:
+    def add(self, work: Work) -> None:
         """Count what a chunk has brought."""
+        seconds, waiting = sum(work.parts.values()), work.parts.get("waiting", 0.0)
         now = time.monotonic()
-        self._events.append((now, positions, evaluations))
+        self._events.append((now, work.plies, work.evaluations, seconds, waiting))
         while self._events[0][0] < now - self._window:
             self._events.popleft()
 
-    def _per_second(self, column: int) -> float:
+    def waited(self, seconds: float) -> None:
+        """Count the seconds of a wait for games that ends now."""
         now = time.monotonic()
-        span = min(self._window, now - self._began)
-        recent = sum(event[column] for event in self._events if event[0] >= now - self._window)
-        return recent / span if span > 0 else 0.0
+        self._waits.append((now, seconds))
+        while self._waits[0][0] < now - self._window:
+            self._waits.popleft()
+
+    def _sum(self, column: int) -> float:
+        begin = time.monotonic() - self._window
+        return sum(event[column] for event in self._events if event[0] >= begin)
+
+    @property
+    def _span(self) -> float:
+        return min(self._window, time.monotonic() - self._began)
 
     @property
     def positions(self) -> float:
         """Positions played per second."""
-        return self._per_second(1)
+        return self._sum(1) / self._span if self._span else 0.0
 
     @property
     def evaluations(self) -> float:
         """Positions evaluated by the network per second."""
-        return self._per_second(2)
+        return self._sum(2) / self._span if self._span else 0.0
+
+    @property
+    def workers_wait(self) -> float:
+        """Share of the workers' time in which they waited for the loop."""
+        seconds = self._sum(3)
+        return self._sum(4) / seconds if seconds else 0.0
+
+    @property
+    def learner_waits(self) -> float:
+        """Share of the time in which the loop waited for games."""
+        begin = time.monotonic() - self._window
+        waited = sum(seconds for end, seconds in self._waits if end >= begin)
+        return min(1.0, waited / self._span) if self._span else 0.0
 
 
 def train(

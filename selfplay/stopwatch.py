@@ -17,11 +17,12 @@ class Stopwatch:
         self.seconds: dict[str, float] = defaultdict(float)
         self._last = time.perf_counter()
 
-    def lap(self, name: str) -> None:
-        """All time since the last lap, or since the start, was spent on this."""
+    def lap(self, name: str) -> float:
+        """All time since the last lap, or since the start, was spent on this; returns it."""
         now = time.perf_counter()
-        self.seconds[name] += now - self._last
-        self._last = now
+        spent, self._last = now - self._last, now
+        self.seconds[name] += spent
+        return spent
 
     def take(self) -> dict[str, float]:
         """The seconds of each name so far; counts anew from now on."""

@@ -94,6 +94,8 @@ class SelfPlayConfig:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ValueError(f"selfplay.{name}: {value} is outside {low}..{high}")
+        if self.threads > self.games:
+            raise ValueError(f"selfplay.threads: {self.threads} for {self.games} selfplay.games")
 
     @property
     def games_a_thread(self) -> int:

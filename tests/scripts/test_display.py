@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from scripts.display import Display
+from scripts.display import Display, line
 from selfplay.loop import Progress
 
 PROGRESS = {
@@ -17,6 +17,8 @@ PROGRESS = {
     "seconds": 0.0,
     "positions_per_second": 0.0,
     "evaluations_per_second": 0.0,
+    "workers_wait": 0.015,
+    "learner_waits": 0.4,
     "losses": {},
     "elo": None,
     "fraction": None,
@@ -33,3 +35,10 @@ def test_a_notice_is_a_line_that_stays(terminal: bool) -> None:
         display.update(Progress(**PROGRESS, notice=notice))  # type: ignore[arg-type]
         display.update(Progress(**PROGRESS))  # type: ignore[arg-type]
     assert shown.getvalue().count(notice) == 1
+
+
+@pytest.mark.parametrize(("learner", "said"), [(0.4, "learner waits 40%"), (None, "")])
+def test_who_waits_is_shown(learner: float | None, said: str) -> None:
+    shown = line(Progress(**PROGRESS | {"learner_waits": learner}))  # type: ignore[arg-type]
+    assert "workers wait 2%" in shown and said in shown
+    assert ("learner waits" in shown) is bool(said)

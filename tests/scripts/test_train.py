@@ -152,6 +152,12 @@ def test_what_may_change_when_a_run_goes_on() -> None:
     assert (moved.search.simulations, moved.cluster.kind) == (32, "local")
     slower = resume(stored, composed("learner.lr=1e-4"), ["learner.lr"])
     assert slower.learner.lr == 1e-4
+    other = resume(
+        stored,
+        composed("selfplay.threads=2", "selfplay.cache_mib=8"),
+        ["selfplay.threads", "selfplay.cache_mib"],
+    )
+    assert (other.selfplay.threads, other.selfplay.cache_mib) == (2, 8)
     with pytest.raises(SettingsError, match=r"search\.simulations=64 \(the run has 32\)"):
         resume(stored, composed("search.simulations=64"), ["search.simulations"])
     with pytest.raises(SettingsError, match=r"model\.blocks=10"):

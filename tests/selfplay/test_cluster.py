@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from model.serving import load_served
+from selfplay import cluster
 from selfplay.cluster import WORKER_ENVIRONMENT, ClusterConfig, ClusterError, _ray_started
 from selfplay.loop import Progress, train
 from selfplay.records import read_records
@@ -112,23 +113,52 @@ def test_gpus_that_the_cluster_lacks_are_one_line(tmp_path: Path) -> None:
         train(config, folder, report=lambda progress: None)
 
 
+def test_memory_that_a_worker_lacks_is_one_line(tmp_path: Path) -> None:
+    config = small_config(kind="ray", games=10)
+    config.selfplay = dataclasses.replace(config.selfplay, cache_mib=1 << 20)
+    lacking = r"a self-play worker on \S+ lacks the memory .* lower selfplay\.cache_mib \(1048576\)"
+    with RunFolder.create(tmp_path, "") as folder, pytest.raises(ClusterError, match=lacking):
+        train(config, folder)
+
+
+def test_a_worker_that_lacks_an_extra_plays_in_float32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def why_not(kind: str, device: str) -> str:
+        return "is not installed" if kind == "onnx-int8" else ""
+
+    monkeypatch.setattr(cluster, "why_not", why_not)  # there, not where the run chooses
+    notices: list[str] = []
+
+    def report(progress: Progress) -> None:
+        if "worker" in progress.notice:
+            notices.append(progress.notice)
+
+    config = small_config(evaluator="onnx-int8", games=20)
+    with RunFolder.create(tmp_path, "") as folder:
+        state = train(config, folder, report=report)
+    assert state.games >= 20 and state.version > 0
+    (notice,) = notices  # said once, not with every chunk
+    assert notice.endswith(" evaluates with onnx: onnx-int8 is not installed")
+
+
 @pytest.mark.slow
 def test_a_run_joins_a_cluster_of_two_machines_and_leaves_it_alone(tmp_path: Path) -> None:
     from ray.cluster_utils import Cluster
 
     machine = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=machine)
+    machines = Cluster(initialize_head=True, head_node_args=machine)
     try:
-        cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+        machines.add_node(num_cpus=1, object_store_memory=80 << 20)
         config = small_config(kind="ray", games=30)
-        config.cluster.address = cluster.address
+        config.cluster.address = machines.address
         with RunFolder.create(tmp_path, "") as folder:
             state = train(config, folder)
         assert state.games >= 30
         check_stores(config, tmp_path)
-        assert not any(node.dead_processes() for node in cluster.list_all_nodes())
+        assert not any(node.dead_processes() for node in machines.list_all_nodes())
     finally:
-        cluster.shutdown()
+        machines.shutdown()
 
 
 def test_a_sigterm_while_ray_starts_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ import errno
 import os
 import random
 import re
+import time
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,11 +16,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from model.checkpoint import Checkpoint
 from selfplay import loop as loop_module
 from selfplay.cluster import LocalWorkers
-from selfplay.loop import Loop, Progress, RunConfig, StopConfig, train
+from selfplay.loop import Loop, Progress, Rates, RunConfig, StopConfig, train
 from selfplay.records import read_records
 from selfplay.replay import ReplayBuffer
 from selfplay.run import RunFolder, RunState, checkpoint_name, recover
 from selfplay.storage import StorageError
+from selfplay.worker import Work
 from tests.selfplay.small import BATCH, small_config
 
 
@@ -308,3 +310,22 @@ def test_killed_at_random_moments_a_run_goes_on(tmp_path: Path, chances: random.
     for tag, points in scalars(tmp_path).items():
         steps = [step for step, _ in points]
         assert steps == sorted(steps), tag
+
+
+def test_rates_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    rates = Rates(window=20.0)
+    assert rates.positions == rates.workers_wait == rates.learner_waits == 0.0
+    now = 110.0
+    rates.waited(4.0)
+    rates.add(Work(plies=50, evaluations=900, parts={"network": 9.0, "waiting": 1.0}))
+    assert (rates.positions, rates.evaluations) == (5.0, 90.0)
+    assert (rates.workers_wait, rates.learner_waits) == pytest.approx((0.1, 0.4))
+    now = 125.0
+    rates.waited(1.0)
+    rates.add(Work(plies=30, evaluations=100, parts={"network": 6.0, "waiting": 4.0}))
+    assert rates.positions == 4.0
+    assert (rates.workers_wait, rates.learner_waits) == pytest.approx((0.25, 0.25))
+    now = 140.0
+    assert rates.positions == 1.5 and rates.learner_waits == pytest.approx(0.05)

@@ -11,6 +11,7 @@ from model.network import Network
 from selfplay.cluster import Worker, WorkerSpec
 from selfplay.loop import RunConfig
 from selfplay.records import GameRecord
+from selfplay.worker import SelfPlayConfig
 from tests.selfplay.small import small_config
 
 GAMES = 12
@@ -42,6 +43,11 @@ def played(threads: int) -> tuple[dict[int, GameRecord], int]:
     assert len(chunk.games) == GAMES
     assert 0 < chunk.work.seconds <= sum(chunk.work.parts.values()) + 1
     return {game.record.seed["game"]: game.record for game in chunk.games}, chunk.work.evaluations
+
+
+def test_threads_without_games_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"selfplay\.threads: 3 for 2 selfplay\.games"):
+        SelfPlayConfig(games=2, threads=3)
 
 
 def test_threads_play_the_same_games() -> None:
