@@ -59,7 +59,8 @@ def test_a_run_survives_kills_of_the_whole_tree(tmp_path: Path) -> None:
     assert done.returncode == 0
     final = check_stores(config, path)
     assert final.games >= last.games + 5
-    assert final.steps == 4 * final.samples // 16
+    # The goal may come while steps are owed, but never are there more than the set ratio's.
+    assert last.steps < final.steps <= 4 * final.samples // 16 - final.waived
     for tag, points in scalars(path).items():
         steps = [step for step, _ in points]
         assert steps == sorted(steps), tag
