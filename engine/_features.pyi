@@ -11,9 +11,11 @@ def blank(table: RuleTable, canvas: NDArray[np.int32], planes: NDArray[np.uint8]
 def decode(
     table: RuleTable,
     opening: int,
-    packed: bytes,
-    canvas: NDArray[np.int32],
+    packed: list[bytes],
+    canvases: NDArray[np.int32],
+    turns: NDArray[np.int64],
+    rows: NDArray[np.int64],
     planes: NDArray[np.uint8],
     globals_: NDArray[np.float32],
-    legal: NDArray[np.bool_],
+    legal: NDArray[np.uint8],
 ) -> None: ...

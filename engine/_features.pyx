@@ -1,6 +1,6 @@
 """Features of one position; see the header `_features.pxd` and `engine.features`."""
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -213,31 +213,61 @@ def blank(RuleTable table, const int32_t[::1] canvas, uint8_t[:, ::1] planes):
     write_blank(&table.rules, &canvas[0], planes.shape[1], &planes[0, 0])
 
 
-def decode(RuleTable table, int opening, bytes packed, const int32_t[::1] canvas,
-           uint8_t[:, :, ::1] planes, float[::1] globals_, legal):
-    """Features of one packed position into rows of a batch; see `engine.features.decode`."""
+def decode(RuleTable table, int opening, list packed, const int32_t[:, ::1] canvases,
+           const int64_t[::1] turns, const int64_t[::1] rows,
+           uint8_t[:, :, :, ::1] planes, float[:, ::1] globals_, uint8_t[:, ::1] legal):
+    """Features of packed positions into these rows of a batch; see `engine.features.decode_into`.
+
+    `turns` says which row of `canvases` a position is seen on. Other threads run meanwhile.
+    """
     cdef const Rules *rules = &table.rules
-    cdef uint16_t actions[MAX_ACTIONS]
-    cdef uint8_t[::1] flags = legal.view("uint8")
-    cdef int count, i, area = planes.shape[1] * planes.shape[2]
-    cdef uint8_t blank[2 * MAX_POINTS]
-    if len(packed) != packed_bytes(rules):
-        raise ValueError(f"packed position: {len(packed)} bytes, expected {packed_bytes(rules)}")
+    cdef int i, row, decoded = 0, count = len(packed), area = planes.shape[2] * planes.shape[3]
+    cdef const uint8_t **data
+    cdef bytes one
+    if not count == turns.shape[0] == rows.shape[0]:
+        raise ValueError("packed positions, symmetries and rows differ in number")
     if area > MAX_POINTS:
         raise ValueError(f"canvas: {area} points are more than {MAX_POINTS}")
+    for i, one in enumerate(packed):
+        if len(one) != packed_bytes(rules):
+            raise ValueError(f"packed position: {len(one)} bytes, expected {packed_bytes(rules)}")
+        if not 0 <= rows[i] < planes.shape[0]:
+            raise ValueError(f"row {rows[i]} of a batch of {planes.shape[0]}")
     cdef Position *position = <Position *> malloc(rules.position_bytes)
-    if position == NULL:
-        raise MemoryError
-    count = unpack(rules, <const uint8_t *> <const char *> packed, position, actions)
-    if count >= 0:
-        write_blank(rules, &canvas[0], area, blank)
-        write_features(rules, position, opening, actions, count, &canvas[0], blank, area,
-                       &planes[0, 0, 0], &globals_[0])
+    data = <const uint8_t **> malloc(count * sizeof(uint8_t *) + 1)
+    try:
+        if position == NULL or data == NULL:
+            raise MemoryError
         for i in range(count):
-            flags[canvas[actions[i]]] = 1
-    free(position)
+            data[i] = <const uint8_t *> <const char *> <bytes> packed[i]
+        with nogil:
+            for i in range(count):
+                row = rows[i]
+                if not _decode(rules, opening, data[i], &canvases[turns[i], 0], area, position,
+                               &planes[row, 0, 0, 0], &globals_[row, 0], &legal[row, 0]):
+                    break
+                decoded += 1
+        if decoded < count:
+            raise ValueError("packed position: made for other rules or by another version")
+    finally:
+        free(data)
+        free(position)
+
+
+cdef bint _decode(const Rules *rules, int opening, const uint8_t *packed, const int32_t *canvas,
+                  int area, Position *position, uint8_t *planes, float *globals_,
+                  uint8_t *legal) noexcept nogil:
+    # One packed position, by way of `position`; False where these are none of its bytes.
+    cdef uint16_t actions[MAX_ACTIONS]
+    cdef uint8_t blank[2 * MAX_POINTS]
+    cdef int i, count = unpack(rules, packed, position, actions)
     if count < 0:
-        raise ValueError("packed position: made for other rules or by another version")
+        return False
+    write_blank(rules, canvas, area, blank)
+    write_features(rules, position, opening, actions, count, canvas, blank, area, planes, globals_)
+    for i in range(count):
+        legal[canvas[actions[i]]] = 1
+    return True
 
 
 if (len(PLANES), len(GLOBALS)) != (PLANE_COUNT, GLOBAL_COUNT):

@@ -16,7 +16,7 @@ from engine import _features
 from engine.openings import opening_number
 from engine.position import Position, rule_table
 from engine.rules import RuleSet
-from engine.symmetry import canvas_actions
+from engine.symmetry import all_canvas_actions, canvas_actions, checked_symmetries
 
 #: Raised by one whenever a plane or a global changes its meaning, place or scaling.
 FEATURES_VERSION = 2
@@ -30,6 +30,9 @@ GLOBALS: tuple[str, ...] = _features.GLOBALS
 Planes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
+
+FeatureBatch = tuple[Planes, Floats, Flags]
+"""Planes [B, C, H, W], globals [B, G] and legal network actions [B, H*W + 16] of B positions."""
 
 
 def features(
@@ -72,21 +75,51 @@ def decode(
     symmetries: NDArray[np.integer],
     height: int,
     width: int,
-) -> tuple[Planes, Floats, Flags]:
+) -> FeatureBatch:
     """Features of packed positions of one game, each turned by its symmetry.
 
     Returns planes [B, C, H, W], globals [B, G] and legal network actions [B, H*W + 16].
-    Raises `ValueError` for bytes that are no packed position of these rules, and for a canvas or
-    a symmetry that does not fit.
+    Raises as `decode_into`.
     """
-    table, number = rule_table(rules, opening), opening_number(opening)
-    planes = np.zeros((len(packed), len(PLANES), height, width), np.uint8)
-    globals_ = np.zeros((len(packed), len(GLOBALS)), np.float32)
-    legal = np.zeros((len(packed), height * width + _features.OPTION_SLOTS), np.bool_)
-    for row, data in enumerate(packed):
-        actions = canvas_actions(rules, height, width, int(symmetries[row]))
-        _features.decode(table, number, data, actions, planes[row], globals_[row], legal[row])
-    return planes, globals_, legal
+    batch = empty_batch(len(packed), height, width)
+    decode_into(batch, np.arange(len(packed)), rules, opening, packed, symmetries)
+    return batch
+
+
+def empty_batch(size: int, height: int, width: int) -> FeatureBatch:
+    """Planes, globals and legal actions of so many positions, all 0."""
+    return (
+        np.zeros((size, len(PLANES), height, width), np.uint8),
+        np.zeros((size, len(GLOBALS)), np.float32),
+        np.zeros((size, height * width + _features.OPTION_SLOTS), np.bool_),
+    )
+
+
+def decode_into(
+    batch: FeatureBatch,
+    rows: NDArray[np.int64],
+    rules: RuleSet,
+    opening: str,
+    packed: Sequence[bytes],
+    symmetries: NDArray[np.integer],
+) -> None:
+    """Write packed positions of one game, each turned by its symmetry, into empty rows of a batch.
+
+    Raises `ValueError` for bytes that are no packed position of these rules, and for a canvas or
+    a symmetry that does not fit. It lets other threads run while it works.
+    """
+    planes, globals_, legal = batch
+    _features.decode(
+        rule_table(rules, opening),
+        opening_number(opening),
+        list(packed),
+        all_canvas_actions(rules, *planes.shape[2:]),
+        checked_symmetries(rules, symmetries),
+        rows,
+        planes,
+        globals_,
+        legal.view(np.uint8),
+    )
 
 
 def _canvas(

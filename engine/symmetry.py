@@ -26,8 +26,7 @@ def canvas_actions(rules: RuleSet, height: int, width: int, symmetry: int) -> ND
     in its lower left corner; its actions are the canvas points row by row, then the options.
     Raises `ValueError` where the board does not fit or has no such symmetry. Read-only.
     """
-    if not 0 <= symmetry < count(rules):
-        raise ValueError(f"symmetry {symmetry}: this board has {count(rules)}")
+    checked_symmetries(rules, np.array([symmetry]))
     if rules.height > height or rules.width > width:
         raise ValueError(
             f"canvas {width}x{height}: too small for a board of {rules.width}x{rules.height}"
@@ -43,3 +42,19 @@ def canvas_actions(rules: RuleSet, height: int, width: int, symmetry: int) -> ND
     actions = np.concatenate([rows * width + columns, options]).astype(np.int32)
     actions.flags.writeable = False
     return actions
+
+
+@lru_cache(maxsize=512)
+def all_canvas_actions(rules: RuleSet, height: int, width: int) -> NDArray[np.int32]:
+    """[symmetries, num_actions]: `canvas_actions` of every symmetry of the board. Read-only."""
+    symmetries = range(count(rules))
+    tables = np.stack([canvas_actions(rules, height, width, each) for each in symmetries])
+    tables.flags.writeable = False
+    return tables
+
+
+def checked_symmetries(rules: RuleSet, symmetries: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The symmetries. Raises ValueError where the board does not have them all."""
+    for symmetry in symmetries[(symmetries < 0) | (symmetries >= count(rules))]:
+        raise ValueError(f"symmetry {symmetry}: this board has {count(rules)}")
+    return symmetries.astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine import OPTIONS, RuleSet
-from engine.features import GLOBALS, PLANES, decode
-from engine.symmetry import canvas_actions, count
+from engine import RuleSet
+from engine.features import FeatureBatch, decode_into, empty_batch
+from engine.symmetry import all_canvas_actions, count
 
 POLICY_SUM_TOLERANCE = 1e-3
 """How far the sum of a sample's policy may be from 1 (stored as 16-bit floats by replay)."""
@@ -95,31 +95,48 @@ def make_batch(
     if not samples:
         raise ValueError("make_batch: no samples")
     turns = _symmetries(samples, rng, symmetries)
-    size, actions = len(samples), height * width + len(OPTIONS)
-    planes = np.empty((size, len(PLANES), height, width), np.uint8)
-    globals_ = np.empty((size, len(GLOBALS)), np.float32)
-    legal = np.empty((size, actions), np.bool_)
-    policy = np.zeros((size, actions), np.float32)
-    for (rules, opening), rows in _by_game(samples):
-        planes[rows], globals_[rows], legal[rows] = decode(
-            rules, opening, [samples[row].packed for row in rows], turns[rows], height, width
-        )
-    for row, sample in enumerate(samples):
-        where = canvas_actions(sample.rules, height, width, int(turns[row]))
-        policy[row, where[sample.actions]] = sample.policy
-    _check_targets(samples, policy, legal)
+    size = len(samples)
+    planes, globals_, legal = features = empty_batch(size, height, width)
+    policy = np.zeros(legal.shape, np.float32)
+    for rows in _by_game(samples):
+        _write_game([samples[row] for row in rows], np.array(rows), turns[rows], features, policy)
+    columns = {
+        name: np.array([getattr(sample, name) for sample in samples], np.float32)
+        for name in ("outcome", "root_value", "policy_weight", "value_weight")
+    }
+    _check_targets(columns, policy, legal)
     outcome = np.zeros((size, 3), np.float32)
-    outcome[np.arange(size), [1 - sample.outcome for sample in samples]] = 1.0
+    outcome[np.arange(size), 1 - columns["outcome"].astype(np.int64)] = 1.0
     return Batch(
         planes=torch.from_numpy(planes),
         globals_=torch.from_numpy(globals_),
         legal=torch.from_numpy(legal),
         policy=torch.from_numpy(policy),
         outcome=torch.from_numpy(outcome),
-        root_value=torch.tensor([sample.root_value for sample in samples]),
-        policy_weight=torch.tensor([sample.policy_weight for sample in samples]),
-        value_weight=torch.tensor([sample.value_weight for sample in samples]),
+        root_value=torch.from_numpy(columns["root_value"]),
+        policy_weight=torch.from_numpy(columns["policy_weight"]),
+        value_weight=torch.from_numpy(columns["value_weight"]),
     )
+
+
+def _write_game(
+    samples: Sequence[Sample],
+    rows: NDArray[np.int64],
+    turns: NDArray[np.int64],
+    features: FeatureBatch,
+    policy: NDArray[np.float32],
+) -> None:
+    """Write features and policies of samples of one game into their rows of a batch.
+
+    `turns` has each sample's symmetry, `policy` is [B, A].
+    """
+    rules, (height, width) = samples[0].rules, features[0].shape[2:]
+    packed = [sample.packed for sample in samples]
+    decode_into(features, rows, rules, samples[0].opening, packed, turns)
+    taught = [len(sample.actions) for sample in samples]
+    actions = np.concatenate([sample.actions for sample in samples])
+    where = all_canvas_actions(rules, height, width)[np.repeat(turns, taught), actions]
+    policy[np.repeat(rows, taught), where] = np.concatenate([sample.policy for sample in samples])
 
 
 def _symmetries(
@@ -135,35 +152,34 @@ def _symmetries(
     return rng.integers([count(sample.rules) for sample in samples])
 
 
-def _by_game(
-    samples: Sequence[Sample],
-) -> Iterator[tuple[tuple[RuleSet, str], list[int]]]:
-    """(rules, opening) with the rows that share them, in order of first appearance."""
-    groups: dict[tuple[RuleSet, str], list[int]] = {}
+def _by_game(samples: Sequence[Sample]) -> Iterable[list[int]]:
+    """The rows that share a rule set and an opening, in order of first appearance."""
+    groups: dict[tuple[int, str], list[int]] = {}
     for row, sample in enumerate(samples):
-        groups.setdefault((sample.rules, sample.opening), []).append(row)
-    yield from groups.items()
+        # By identity, as hashing a rule set takes longer than all else here.
+        groups.setdefault((id(sample.rules), sample.opening), []).append(row)
+    return groups.values()
 
 
 def _check_targets(
-    samples: Sequence[Sample], policy: NDArray[np.float32], legal: NDArray[np.bool_]
+    columns: Mapping[str, NDArray[np.float32]],
+    policy: NDArray[np.float32],
+    legal: NDArray[np.bool_],
 ) -> None:
-    """Raise ValueError naming the first row whose targets are wrong.
+    """Raise ValueError naming a row whose targets are wrong.
 
-    `policy` and `legal` are [B, A]. A wrong target trains a wrong network in silence: the checks
-    cost little beside one training step.
+    `columns` are [B], `policy` and `legal` are [B, A]. A wrong target trains a wrong network in
+    silence: the checks cost little beside one training step.
     """
-    sums = policy.sum(1)
-    for row, sample in enumerate(samples):
-        if sample.outcome not in (-1, 0, 1):
-            raise ValueError(f"sample {row}: outcome {sample.outcome} is not -1, 0 or 1")
-        if not -1.0 <= sample.root_value <= 1.0:
-            raise ValueError(f"sample {row}: root value {sample.root_value} is outside [-1, 1]")
-        if sample.policy_weight > 0 and not abs(sums[row] - 1) <= POLICY_SUM_TOLERANCE:
-            raise ValueError(f"sample {row}: policy sums to {sums[row]:.6f}, not 1")
-    wrong = np.flatnonzero(((policy != 0) & ~legal).any(1))
-    if wrong.size:
-        raise ValueError(f"sample {wrong[0]}: policy target on an illegal action")
-    stuck = np.flatnonzero(~legal.any(1))
-    if stuck.size:
-        raise ValueError(f"sample {stuck[0]}: position without a legal action")
+    outcome, value, sums = columns["outcome"], columns["root_value"], policy.sum(1)
+    unlike = (columns["policy_weight"] > 0) & ~(np.abs(sums - 1) <= POLICY_SUM_TOLERANCE)
+    for wrong, said, values in (
+        (~np.isin(outcome, (-1, 0, 1)), "outcome {:g} is not -1, 0 or 1", outcome),
+        (~(np.abs(value) <= 1), "root value {:g} is outside [-1, 1]", value),
+        (unlike, "policy sums to {:.6f}, not 1", sums),
+        (((policy != 0) & ~legal).any(1), "policy target on an illegal action", sums),
+        (~legal.any(1), "position without a legal action", sums),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(f"sample {row}: {said.format(values[row])}")

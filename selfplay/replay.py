@@ -168,11 +168,10 @@ class ReplayBuffer:
         self._pending.clear()
         while self._stored and self._stored[-1].end > total:
             last = self._stored.pop()
-            kept = range(max(0, total - last.first))
-            if kept:
-                shard = Shard.of(
-                    [(last.shard.sample(i), int(last.shard.versions[i])) for i in kept]
-                )
+            kept = np.arange(max(0, total - last.first))
+            if len(kept):
+                versions = last.shard.versions[kept].tolist()
+                shard = Shard.of(list(zip(last.shard.samples(kept), versions, strict=True)))
                 self._share_games(shard)
                 write_file(self.folder / _name(last.first), shard.to_bytes(last.first))
                 self._stored.append(_Stored(first=last.first, shard=shard, draws=last.draws))
@@ -188,13 +187,15 @@ class ReplayBuffer:
         ends = np.cumsum(counts, dtype=np.int64)
         if not self._stored or not ends[-1]:
             raise ValueError("replay: no samples are stored yet")
-        drawn = []
-        for number in rng.integers(ends[-1], size=n):
-            k = int(np.searchsorted(ends, number, side="right"))
-            stored = self._stored[k]
-            stored.draws += counted
-            drawn.append(stored.shard.sample(len(stored.shard) - int(ends[k] - number)))
-        return drawn
+        numbers = rng.integers(ends[-1], size=n)
+        places = np.searchsorted(ends, numbers, side="right")
+        drawn: dict[int, Sample] = {}
+        for k in np.unique(places):
+            stored, rows = self._stored[k], np.flatnonzero(places == k)
+            stored.draws += counted * len(rows)
+            found = stored.shard.samples(len(stored.shard) - (ends[k] - numbers[rows]))
+            drawn.update(zip(rows.tolist(), found, strict=True))
+        return [drawn[row] for row in range(n)]
 
     def statistics(self, version: int) -> ReplayStatistics:
         """Statistics of the window when `version` is the newest version of the weights."""

@@ -111,24 +111,58 @@ class Shard:
         }
         return cls(games=list(index), columns=_typed(columns))
 
-    def sample(self, i: int) -> Sample:
-        """Sample i of the shard."""
-        columns = self.columns
-        rules, opening = self.games[columns["rules"][i]]
-        packed = slice(*columns["packed_start"][i : i + 2])
-        taught = slice(*columns["policy_start"][i : i + 2])
-        policy = columns["policy"][taught].astype(np.float32)
-        return Sample(
-            packed=columns["packed"][packed].tobytes(),
-            rules=rules,
-            opening=opening,
-            actions=columns["actions"][taught].astype(np.int32),
-            policy=policy / policy.sum() if len(policy) else policy,
-            outcome=int(columns["outcome"][i]),
-            root_value=float(columns["root_value"][i]),
-            policy_weight=float(columns["policy_weight"][i]),
-            value_weight=float(columns["value_weight"][i]),
+    def samples(self, indices: NDArray[np.int64]) -> list[Sample]:
+        """These samples of the shard, in this order."""
+        columns, starts = self.columns, self.columns["packed_start"]
+        bounds = zip(starts[indices].tolist(), starts[indices + 1].tolist(), strict=True)
+        names = ("outcome", "root_value", "policy_weight", "value_weight")
+        rows = zip(
+            (columns["packed"][begin:end].tobytes() for begin, end in bounds),
+            (self.games[number] for number in columns["rules"][indices].tolist()),
+            *self._targets(indices),
+            *(columns[name][indices].tolist() for name in names),
+            strict=True,
         )
+        return [
+            Sample(
+                packed=packed,
+                rules=rules,
+                opening=opening,
+                actions=actions,
+                policy=policy,
+                outcome=outcome,
+                root_value=root_value,
+                policy_weight=policy_weight,
+                value_weight=value_weight,
+            )
+            for (
+                packed,
+                (rules, opening),
+                actions,
+                policy,
+                outcome,
+                root_value,
+                policy_weight,
+                value_weight,
+            ) in rows
+        ]
+
+    def _targets(
+        self, indices: NDArray[np.int64]
+    ) -> tuple[list[NDArray[np.int32]], list[NDArray[np.float32]]]:
+        """Actions and policies of samples; sums that 16-bit floats have rounded are 1 again."""
+        start, end = (
+            self.columns["policy_start"][i].astype(np.int64) for i in (indices, indices + 1)
+        )
+        lengths = end - start
+        ends = lengths.cumsum()
+        taught = np.repeat(start - ends + lengths, lengths) + np.arange(lengths.sum())
+        owner = np.repeat(np.arange(len(indices)), lengths)
+        policy = self.columns["policy"][taught].astype(np.float32)
+        policy /= np.bincount(owner, policy, len(indices)).astype(np.float32)[owner]
+        actions = self.columns["actions"][taught].astype(np.int32)
+        parts = [slice(*part) for part in zip(ends - lengths, ends, strict=True)]
+        return [actions[part] for part in parts], [policy[part] for part in parts]
 
     def joined(self, other: "Shard") -> "Shard":
         """This shard's samples, then the other's."""

@@ -400,6 +400,18 @@ def test_packed_positions_decode_to_their_features(rules: RuleSet, opening: str)
             assert np.array_equal(legal[row], expected[2])
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [([1], "row 1 of a batch of 1"), ([-1], "row -1"), ([0, 0], "differ in number")],
+)
+def test_rows_that_a_batch_lacks_are_refused(rows: list[int], said: str) -> None:
+    position, batch = Position(RuleSet.preset("mnk")), features.empty_batch(1, 3, 3)
+    packed, turns = [position.pack()], np.zeros(1, np.int64)
+    with pytest.raises(ValueError, match=said):
+        features.decode_into(batch, np.array(rows), position.rules, "none", packed, turns)
+    assert not batch[0].any()
+
+
 @every_game
 def test_features_show_the_position(rules: RuleSet, opening: str) -> None:
     height, width = rules.height + 1, rules.width + 2

@@ -50,9 +50,12 @@ def test_a_shard_gives_back_its_samples() -> None:
     samples = mixed_samples(30)
     shard, first = Shard.from_bytes(Shard.of([(s, i) for i, s in enumerate(samples)]).to_bytes(77))
     assert first == 77 and len(shard) == 30 and len(shard.games) == 2
-    for i, sample in enumerate(samples):
-        assert_same(shard.sample(i), sample)
-        assert shard.sample(i).policy.sum() == pytest.approx(1, abs=1e-6)
+    for found, sample in zip(shard.samples(np.arange(30)), samples, strict=True):
+        assert_same(found, sample)
+        assert found.policy.sum() == pytest.approx(1, abs=1e-6)
+    some = np.array([7, 29, 7, 0])  # in this order, and more than once
+    for found, i in zip(shard.samples(some), some, strict=True):
+        assert_same(found, samples[i])
     np.testing.assert_array_equal(shard.versions, np.arange(30))
 
 
@@ -62,14 +65,17 @@ def test_shards_join_though_their_rule_sets_differ() -> None:
         Shard.of([(s, 1) for s in samples[9:]])
     )
     assert len(joined.games) == 2
-    for i, sample in enumerate(samples[1:]):
-        assert_same(joined.sample(i), sample)
+    for found, sample in zip(joined.samples(np.arange(19)), samples[1:], strict=True):
+        assert_same(found, sample)
 
 
 def test_a_sample_without_policy_target_is_kept() -> None:
     (sample,) = some_samples(1)
     sample.actions, sample.policy = np.empty(0, np.int32), np.empty(0, np.float32)
-    assert_same(Shard.of([(sample, 0)]).sample(0), sample)
+    other = some_samples(2)[1]
+    shard = Shard.of([(each, 0) for each in (sample, other, sample)])
+    for found, each in zip(shard.samples(np.arange(3)), (sample, other, sample), strict=True):
+        assert_same(found, each)
 
 
 def test_every_flipped_byte_and_every_cut_is_found() -> None:
