@@ -95,7 +95,9 @@ class SelfPlayConfig:
             if not low <= value <= high:
                 raise ValueError(f"selfplay.{name}: {value} is outside {low}..{high}")
         if self.threads > self.games:
-            raise ValueError(f"selfplay.threads: {self.threads} for {self.games} selfplay.games")
+            raise ValueError(
+                f"selfplay.threads: {self.threads} is more than selfplay.games ({self.games})"
+            )
 
     @property
     def games_a_thread(self) -> int:
