@@ -12,7 +12,6 @@ positions again and prove little. Networks play like that in the first minute of
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import statistics
 import subprocess
 import sys
@@ -83,9 +82,7 @@ def checkpoint_rows(path: Path, name: str, seconds: float = SECONDS) -> list[Row
     worker = SelfPlay(
         games=config.games,
         search=config.search,
-        config=dataclasses.replace(
-            config.selfplay, games=config.selfplay.games_a_thread, threads=1
-        ),
+        config=config.selfplay.of_a_thread,
         height=config.height,
         width=config.width,
         run_seed=config.seed,

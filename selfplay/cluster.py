@@ -5,7 +5,6 @@ played, close. The loop knows nothing else about where its games come from.
 """
 
 import contextlib
-import dataclasses
 import functools
 import gc
 import math
@@ -162,24 +161,17 @@ class Worker:
         self._network, self._device = Network(spec.network), spec.device
         self.version = -1
         self._notice = ""
-        threads = spec.selfplay.threads
-        config = dataclasses.replace(
-            spec.selfplay,
-            games=spec.selfplay.games_a_thread,
-            threads=1,
-            cache_mib=spec.selfplay.cache_mib // threads,
-        )
         try:
             self._plays = [
                 SelfPlay(
                     games=spec.games,
                     search=spec.search,
-                    config=config,
+                    config=spec.selfplay.of_a_thread,
                     height=spec.height,
                     width=spec.width,
                     run_seed=spec.run_seed,
                 )
-                for _ in range(threads)
+                for _ in range(spec.selfplay.threads)
             ]
         except MemoryError as error:
             raise ClusterError(

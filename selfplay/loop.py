@@ -138,7 +138,7 @@ class RunConfig:
     @property
     def batch_size(self) -> int:
         """The most positions that a worker's evaluator is asked about at a time."""
-        return batch_size(self.selfplay.games_a_thread, self.search)
+        return batch_size(self.selfplay.of_a_thread.games, self.search)
 
     @property
     def entries(self) -> list[GameEntry]:
@@ -662,26 +662,24 @@ class Rates:
 
     def __init__(self, window: float = 20.0) -> None:
         self._window = window
-        #: When, positions, evaluations, seconds of workers and those of them spent waiting.
-        self._events: deque[tuple[float, int, int, float, float]] = deque()
-        #: When, and seconds that the loop had waited then.
-        self._waits: deque[tuple[float, float]] = deque()
+        #: When; positions, evaluations, workers' seconds, their waiting, the loop's waiting.
+        self._events: deque[tuple[float, ...]] = deque()
         self._began = time.monotonic()
 
     def add(self, work: Work) -> None:
         """Count what a chunk has brought."""
         seconds, waiting = sum(work.parts.values()), work.parts.get("waiting", 0.0)
-        now = time.monotonic()
-        self._events.append((now, work.plies, work.evaluations, seconds, waiting))
-        while self._events[0][0] < now - self._window:
-            self._events.popleft()
+        self._note(work.plies, work.evaluations, seconds, waiting, 0.0)
 
     def waited(self, seconds: float) -> None:
         """Count the seconds of a wait for games that ends now."""
+        self._note(0, 0, 0.0, 0.0, seconds)
+
+    def _note(self, *what: float) -> None:
         now = time.monotonic()
-        self._waits.append((now, seconds))
-        while self._waits[0][0] < now - self._window:
-            self._waits.popleft()
+        self._events.append((now, *what))
+        while self._events[0][0] < now - self._window:
+            self._events.popleft()
 
     def _sum(self, column: int) -> float:
         begin = time.monotonic() - self._window
@@ -710,9 +708,7 @@ class Rates:
     @property
     def learner_waits(self) -> float:
         """Share of the time in which the loop waited for games."""
-        begin = time.monotonic() - self._window
-        waited = sum(seconds for end, seconds in self._waits if end >= begin)
-        return min(1.0, waited / self._span) if self._span else 0.0
+        return min(1.0, self._sum(5) / self._span) if self._span else 0.0
 
 
 def train(

@@ -100,9 +100,14 @@ class SelfPlayConfig:
             )
 
     @property
-    def games_a_thread(self) -> int:
-        """Games that one search thread plays at the same time."""
-        return -(-self.games // self.threads)
+    def of_a_thread(self) -> "SelfPlayConfig":
+        """The share of one search thread."""
+        return dataclasses.replace(
+            self,
+            games=-(-self.games // self.threads),
+            threads=1,
+            cache_mib=self.cache_mib // self.threads,
+        )
 
 
 #: Games in a batch from which on more of them are hardly faster on a core.
